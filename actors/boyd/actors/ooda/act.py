@@ -1,0 +1,63 @@
+"""The act phase: the calls of a decision go out in parallel; its product is what came of them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+import attrs
+
+from boyd.actors.conversation.artifacts import ToolCall
+from boyd.actors.ooda.cycle import ActionResult, Decision
+from boyd.actors.ooda.node import Perform
+from boyd.actors.runs.spec import RunSpec
+from boyd.actors.tools.define import Tool
+from boyd.actors.tools.dispatch import Progress, Toolbox, open_toolbox
+from boyd.runtime import Actor, Context, receives
+from boyd.runtime.codec import codec_for
+
+__all__ = ["ACTIONS", "ActActor"]
+
+_DECISION: Final = codec_for(Decision)
+ACTIONS: Final = codec_for(tuple[ActionResult, ...])
+"""How the product of the act phase travels."""
+
+
+class ActActor(Actor[Perform]):
+    """Makes the calls of one decision a cycle. Its tools are actors below it.
+
+    A call that needs an approval is asked for and passed by: the loop goes on,
+    and the call is made when somebody approves it.
+    """
+
+    spec: RunSpec
+    tools: tuple[Tool[..., Any], ...]
+    toolbox: Toolbox = attrs.field(init=False)
+
+    async def started(self, ctx: Context) -> None:
+        ctx.headers = self.spec.headers
+        self.toolbox = await open_toolbox(ctx, self.spec, self.tools, waits=False)
+
+    @receives
+    async def act(self, request: Perform, ctx: Context) -> bytes:
+        decision: Decision = _DECISION.decode_foreign(request.inputs[0])
+        if not decision.calls:
+            return ACTIONS.encode(())
+        number = request.cycle.number
+        calls = [
+            ToolCall(id=call.id or f"{number}.{n}", name=call.tool, arguments=json.dumps(call.arguments))
+            for n, call in enumerate(decision.calls)
+        ]
+        progress = Progress()
+        await self.toolbox.dispatch(calls, str(number), ctx, progress)
+        results = progress.in_order(calls)
+        return ACTIONS.encode(
+            tuple(
+                ActionResult(
+                    call=call,
+                    status="pending" if n in progress.pending else "failed" if result.is_error else "done",
+                    content=result.content,
+                )
+                for n, (call, result) in enumerate(zip(decision.calls, results, strict=True))
+            )
+        )

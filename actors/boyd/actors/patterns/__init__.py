@@ -1,0 +1,1 @@
+"""Patterns: when to step again."""

@@ -1,0 +1,198 @@
+"""Trying again: when, how long to wait, and never after something was seen."""
+
+from __future__ import annotations
+
+import email.utils
+import math
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from typing import Final
+
+import attrs
+import trio
+
+from boyd.actors.events import Notice, Severity
+from boyd.actors.providers.errors import ModelError
+from boyd.actors.providers.protocol import Provider, Request, Streamed
+from boyd.actors.providers.stream import PrefixedChannel
+from boyd.runtime.seams import Seams
+
+__all__ = ["RetryPolicy", "open_retrying", "parse_retry_after", "retry_delay", "retrying"]
+
+LONGEST_NOTICE: Final = 80
+_SECONDS: Final = re.compile(r"-?\d{1,12}(\.\d*)?", re.ASCII)
+
+
+@attrs.frozen(kw_only=True)
+class RetryPolicy:
+    """How often and how patiently a request is made again.
+
+    Attributes:
+        attempts: the first one included.
+        base: seconds before the second attempt, doubled for each later one.
+        longest_backoff: of our own choice.
+        shortest_wait: that a provider's Retry-After is taken for.
+        longest_wait: a Retry-After beyond it ends in the error.
+    """
+
+    attempts: int = 3
+    base: float = 0.5
+    longest_backoff: float = 30.0
+    shortest_wait: float = 0.1
+    longest_wait: float = 60.0
+
+
+def retry_delay(
+    attempt: int,
+    *,
+    retry_after: float | None = None,
+    left: float = math.inf,
+    jitter: float,
+    policy: RetryPolicy | None = None,
+) -> float | None:
+    """Seconds to wait before the next try, or None to give up.
+
+    Args:
+        attempt: how many tries have failed, from 1.
+        retry_after: what the provider asked for; jitter comes on top of it, so
+            that all who were told the same do not come back together.
+        left: seconds until the caller's deadline.
+        jitter: a random number from 0 to 1.
+    """
+    policy = RetryPolicy() if policy is None else policy
+    if attempt >= policy.attempts:
+        return None
+    backoff = min(policy.base * 2.0 ** min(attempt - 1, 32), policy.longest_backoff)
+    if retry_after is None:
+        wanted = backoff * (0.5 + jitter)
+    elif retry_after > policy.longest_wait:
+        return None
+    else:
+        wanted = max(retry_after, policy.shortest_wait) + backoff * jitter
+    return wanted if wanted < left else None
+
+
+def parse_retry_after(headers: Mapping[str, str], *, now: float) -> float | None:
+    """Seconds that an answer asks to wait, never negative; None if it does not say so legibly.
+
+    Args:
+        headers: of the answer; names in lower case.
+        now: seconds since the epoch, used for dates where the answer has no date of its own.
+    """
+    text = headers.get("retry-after-ms", "").strip()
+    if _SECONDS.fullmatch(text):
+        return max(float(text) / 1000, 0.0)
+    text = headers.get("retry-after", "").strip()
+    if _SECONDS.fullmatch(text):
+        return max(float(text), 0.0)
+    date = _parse_date(text)
+    if date is None:
+        return None
+    sent = _parse_date(headers.get("date", ""))
+    return max(date - (now if sent is None else sent), 0.0)
+
+
+def _parse_date(text: str) -> float | None:
+    try:
+        parsed = email.utils.parsedate_tz(text)
+        return None if parsed is None else email.utils.mktime_tz(parsed)
+    except (ValueError, OverflowError, IndexError, TypeError):
+        return None
+
+
+@asynccontextmanager
+async def open_retrying(
+    provider: Provider,
+    request: Request,
+    /,
+    *,
+    policy: RetryPolicy | None = None,
+    seams: Seams | None = None,
+    sleep: Callable[[float], Awaitable[None]] = trio.sleep,
+    notify: Callable[[Notice], None] | None = None,
+) -> AsyncGenerator[trio.abc.ReceiveChannel[Streamed]]:
+    """`provider.open_stream(request)`, made again while nothing has been seen of an answer.
+
+    The block is entered when the first item is there (or the answer is over),
+    because later nothing can be taken back.
+
+    Args:
+        sleep: how to wait; within an actor, `ctx.sleep`.
+        notify: told of every further try.
+
+    Raises:
+        ModelError: the last one, if tries, patience or the caller's time are used up.
+    """
+    seams = Seams() if seams is None else seams
+    policy = RetryPolicy() if policy is None else policy
+    attempt = 0
+    while True:
+        attempt += 1
+        async with AsyncExitStack() as stack:
+            try:
+                channel = await stack.enter_async_context(provider.open_stream(request))
+                first = await _first_of(channel)
+            except ModelError as failed:
+                error = failed
+            else:
+                yield PrefixedChannel(first, channel)
+                return
+        delay = None
+        if error.retryable and not error.partial:
+            left = trio.current_effective_deadline() - trio.current_time()
+            jitter = seams.random.random()
+            delay = retry_delay(
+                attempt, retry_after=error.retry_after, left=left, jitter=jitter, policy=policy
+            )
+        if delay is None:
+            raise error
+        if notify is not None:
+            text = f"Retrying ({attempt}/{policy.attempts - 1}): {error}"
+            notify(Notice(content=text[:LONGEST_NOTICE], severity=Severity.WARN))
+        await sleep(delay)
+
+
+async def _first_of(channel: trio.abc.ReceiveChannel[Streamed]) -> tuple[Streamed, ...]:
+    try:
+        return (await channel.receive(),)
+    except trio.EndOfChannel:
+        return ()
+
+
+@attrs.frozen
+class _Retrying:
+    """A provider that tries again."""
+
+    inner: Provider
+    policy: RetryPolicy
+    seams: Seams
+    notify: Callable[[Notice], None] | None
+
+    @property
+    def name(self) -> str:
+        return self.inner.name
+
+    def open_stream(
+        self, request: Request, /
+    ) -> AbstractAsyncContextManager[trio.abc.ReceiveChannel[Streamed]]:
+        return open_retrying(
+            self.inner, request, policy=self.policy, seams=self.seams, notify=self.notify
+        )
+
+
+def retrying(
+    provider: Provider,
+    /,
+    *,
+    policy: RetryPolicy | None = None,
+    seams: Seams | None = None,
+    notify: Callable[[Notice], None] | None = None,
+) -> Provider:
+    """`provider` with `open_retrying` for every request."""
+    return _Retrying(
+        provider,
+        RetryPolicy() if policy is None else policy,
+        Seams() if seams is None else seams,
+        notify,
+    )

@@ -1,0 +1,1 @@
+"""Runs: how a definition is brought to life, watched, answered and ended."""

@@ -1,0 +1,1 @@
+"""One turn of a model: transforms, provider, accumulate, append, publish, handlers."""

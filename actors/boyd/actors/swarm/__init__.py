@@ -1,0 +1,1 @@
+"""Swarms: agents that share one thread."""

@@ -1,0 +1,1 @@
+"""Tools: definition, schema, validation, and one call from raw text to a result."""

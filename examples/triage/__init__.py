@@ -1,0 +1,1 @@
+"""Log triage: a swarm of OODA agents that reads logs and reports incidents."""

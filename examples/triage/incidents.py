@@ -1,0 +1,287 @@
+"""Incidents: facts folded by source and place. The fold does not depend on the order of arrival."""
+
+from collections.abc import Iterable, Mapping
+
+import attrs
+
+from .evidence import Evidence, merge
+from .facts import Fact
+from .rules import Known, known_after
+from .text import counted, listed
+
+SEVERITIES = ("low", "medium", "high", "critical")
+_MOST_SAID, _MOST_DECIDED, _MOST_POINTS = 8, 8, 80
+_QUIET_AFTER = 2
+_PLAIN = {
+    "guessing": "medium",
+    "probing": "low",
+    "disk": "high",
+    "rate": "high",
+    "fault": "high",
+    "errors": "medium",
+    "burst": "low",
+    "silence": "medium",
+    "instruction": "medium",
+    "more": "medium",
+}
+
+
+@attrs.frozen(kw_only=True)
+class Statement:
+    """What a facet said, at its strongest, and in which batch (by its first line)."""
+
+    facet: str
+    score: float
+    why: str
+    line: int
+
+
+@attrs.frozen(kw_only=True)
+class Decided:
+    """Who decided what about the incident, and why."""
+
+    by: str
+    what: str
+    why: str
+    line: int
+
+
+@attrs.frozen(kw_only=True)
+class Point:
+    """Some evidence on the time axis; times are None where the source has none."""
+
+    first_time: float | None
+    last_time: float | None
+    first_line: int
+    last_line: int
+    count: int
+
+
+@attrs.frozen(kw_only=True)
+class Incident:
+    """Something that needs a person, with all that is known about it.
+
+    The key is unique in a report. `state` is `open` while evidence still came in the last
+    batches of its source, else `quiet`. `block` is an address whose block was proposed; it is
+    pending until somebody approves, and nothing here carries it out.
+    """
+
+    key: str
+    source: str
+    kind: str
+    title: str
+    summary: str
+    severity: str
+    state: str
+    score: float
+    evidence: Evidence
+    trouble: str = ""
+    unit: str = ""
+    subject: str = ""
+    numbers: dict[str, int] = attrs.field(factory=dict)
+    said: tuple[Statement, ...] = ()
+    decided: tuple[Decided, ...] = ()
+    points: tuple[Point, ...] = ()
+    block: str = ""
+
+
+class Board:
+    """All facts of a run. Adding a fact again changes nothing."""
+
+    def __init__(self) -> None:
+        """Begin empty."""
+        self._facts: dict[tuple[str, int, str, str, str], Fact] = {}
+        self._known: dict[str, Known] = {}
+
+    def add(self, facts: Iterable[Fact]) -> tuple[Fact, ...]:
+        """Add facts; return those that were new."""
+        new = tuple(fact for fact in facts if fact.place not in self._facts)
+        for fact in new:
+            self._facts[fact.place] = fact
+        for source in sorted({fact.source for fact in new}):
+            of_source = [fact for fact in new if fact.source == source]
+            self._known[source] = known_after(self.known(source), of_source)
+        return new
+
+    def known(self, source: str) -> Known:
+        """Return what was decided about a source, for its next decision."""
+        return self._known.get(source, Known())
+
+    def facts(self) -> tuple[Fact, ...]:
+        """Return all facts by source and place."""
+        return tuple(self._facts[place] for place in sorted(self._facts))
+
+    def incidents(self, batches: Mapping[str, int] | None = None) -> tuple[Incident, ...]:
+        """Fold the facts into incidents, the worst first.
+
+        Args:
+            batches: how many batches of each source were read, to tell what is still going on.
+        """
+        groups: dict[tuple[str, str], list[Fact]] = {}
+        for fact in self.facts():
+            if fact.action.incident:
+                groups.setdefault((fact.source, fact.action.incident), []).append(fact)
+        found = [
+            incident
+            for (source, key), facts in groups.items()
+            if (incident := fold(key, facts, batches=(batches or {}).get(source, 0)))
+        ]
+        return tuple(sorted(found, key=rank))
+
+    def quieted(self) -> tuple[Fact, ...]:
+        """Return the templates that were quieted."""
+        return tuple(fact for fact in self.facts() if fact.action.what == "quiet")
+
+
+def rank(incident: Incident) -> tuple[int, float, str, int, str]:
+    """Order incidents: the worst first, then by source and line."""
+    worst = -SEVERITIES.index(incident.severity)
+    return worst, -incident.score, incident.source, incident.evidence.first_line, incident.key
+
+
+def fold(key: str, facts: list[Fact], *, batches: int) -> Incident | None:
+    """Make one incident of its facts, given in order of their place."""
+    told = [fact for fact in facts if fact.evidence is not None]
+    evidence: Evidence | None = None
+    for fact in told:
+        assert fact.evidence is not None, "chosen so"
+        evidence = fact.evidence if evidence is None else _added(evidence, fact, key)
+    opened = next((fact for fact in facts if fact.action.what == "open"), facts[0])
+    if evidence is None:
+        return None
+    kind = opened.action.kind or "errors"
+    numbers: dict[str, int] = {}
+    for fact in told:
+        if fact.action.what != "propose_block":
+            for name, count in fact.numbers.items():
+                numbers[name] = numbers.get(name, 0) + count
+    last = max(fact.number for fact in told)
+    incident = Incident(
+        key=f"{opened.source}/{key}",
+        source=opened.source,
+        kind=kind,
+        title=opened.action.title or key,
+        summary="",
+        severity=_PLAIN.get(kind, "medium"),
+        state="open" if last >= batches - _QUIET_AFTER else "quiet",
+        score=max(fact.score for fact in told),
+        evidence=evidence,
+        trouble=opened.trouble,
+        unit=opened.unit,
+        subject=key.partition(":")[2],
+        numbers=numbers,
+        said=_statements(told),
+        decided=_decisions(facts),
+        points=_points(told),
+        block=next((f.action.address for f in facts if f.action.what == "propose_block"), ""),
+    )
+    chosen = max((f.action.severity for f in facts if f.action.severity), key=_level, default="")
+    severity = max(severity_of(incident), chosen or "low", key=_level)
+    return attrs.evolve(incident, severity=severity, summary=summary_of(incident))
+
+
+def _added(evidence: Evidence, fact: Fact, key: str) -> Evidence:
+    """Merge a fact's evidence. What a block is proposed on is counted already."""
+    assert fact.evidence is not None, "chosen so"
+    del key
+    return evidence if fact.action.what == "propose_block" else merge(evidence, fact.evidence)
+
+
+def severity_of(incident: Incident) -> str:
+    """Return how bad an incident is, by its kind and its numbers."""
+    numbers, count = incident.numbers, incident.evidence.count
+    plain = _PLAIN.get(incident.kind, "medium")
+    match incident.kind:
+        case "guessing" if numbers.get("successes"):
+            return "critical"
+        case "guessing" if numbers.get("logins", 0) >= 100:
+            return "high"
+        case "disk" if count >= 50 or any("read-only" in s.text for s in incident.evidence.spots):
+            return "critical"
+        case "more" if incident.score >= 0.8:
+            return "high"
+        case _:
+            return plain
+
+
+def summary_of(incident: Incident) -> str:
+    """Return the incident's numbers in one sentence."""
+    evidence = incident.evidence
+    parts = [counted(evidence.count, "line")]
+    logins = incident.numbers.get("logins", 0)
+    if incident.kind == "guessing" and logins:
+        parts = [counted(logins, "failed-login line")]
+        users = [named.name for named in evidence.named if named.kind == "user"]
+        if users:
+            parts.append(f"users {listed(users)}")
+        addresses = [named.name for named in evidence.named if named.kind == "address"]
+        if len(addresses) > 1:
+            parts.append(f"addresses {listed(addresses)}")
+        if incident.numbers.get("successes"):
+            parts.append("then it logged in")
+    elif len(evidence.spots) + evidence.more_spots > 1:
+        parts.append(f"{len(evidence.spots) + evidence.more_spots:,} kinds of messages")
+    hosts = [named for named in evidence.named if named.kind in ("host", "device")]
+    if hosts and incident.kind != "disk":
+        parts.append(f"mostly on {hosts[0].name}")
+    first, last = evidence.first_line, evidence.last_line
+    parts.append(f"line {first:,}" if first == last else f"lines {first:,} to {last:,}")
+    return ", ".join(parts)
+
+
+def _level(severity: str) -> int:
+    return SEVERITIES.index(severity) if severity in SEVERITIES else -1
+
+
+def _statements(facts: list[Fact]) -> tuple[Statement, ...]:
+    """Keep the strongest statement of each facet, and the first of each."""
+    best: dict[str, Statement] = {}
+    for fact in facts:
+        for said in fact.said:
+            known = best.get(said.facet)
+            if known is None or said.score > known.score:
+                best[said.facet] = Statement(
+                    facet=said.facet, score=said.score, why=said.why, line=fact.line
+                )
+    return tuple(best[facet] for facet in sorted(best))[:_MOST_SAID]
+
+
+def _decisions(facts: list[Fact]) -> tuple[Decided, ...]:
+    """Keep the first decisions and the last ones."""
+    made = [
+        Decided(by=fact.by, what=fact.action.what, why=fact.action.why, line=fact.line)
+        for fact in facts
+    ]
+    if len(made) > _MOST_DECIDED:
+        half = _MOST_DECIDED // 2
+        made = made[:half] + made[-half:]
+    return tuple(made)
+
+
+def _points(facts: list[Fact]) -> tuple[Point, ...]:
+    """Return where on the time axis the evidence is; neighbours are joined while too many."""
+    points = [
+        Point(
+            first_time=fact.evidence.first_time,
+            last_time=fact.evidence.last_time,
+            first_line=fact.evidence.first_line,
+            last_line=fact.evidence.last_line,
+            count=fact.evidence.count,
+        )
+        for fact in facts
+        if fact.evidence is not None and fact.action.what != "propose_block"
+    ]
+    while len(points) > _MOST_POINTS:
+        points = [_joined(points[i : i + 2]) for i in range(0, len(points), 2)]
+    return tuple(points)
+
+
+def _joined(points: list[Point]) -> Point:
+    times = [t for p in points for t in (p.first_time, p.last_time) if t is not None]
+    return Point(
+        first_time=min(times, default=None),
+        last_time=max(times, default=None),
+        first_line=min(p.first_line for p in points),
+        last_line=max(p.last_line for p in points),
+        count=sum(p.count for p in points),
+    )

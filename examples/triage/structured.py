@@ -1,0 +1,124 @@
+"""Lines that carry named fields: JSON objects, and `key=value` pairs (logfmt)."""
+
+import re
+from collections.abc import Mapping
+
+from . import levels
+from .text import encodable
+from .times import Clock, read_stamp
+
+Fields = tuple[float | None, str, str, str, str]
+
+_TIME = ("ts", "time", "timestamp", "@timestamp", "t", "date", "datetime", "asctime")
+_LEVEL = ("level", "severity", "lvl", "levelname", "log.level", "PRIORITY", "loglevel")
+_MESSAGE = ("msg", "message", "MESSAGE", "event", "log", "text", "body")
+_UNIT = (
+    "service",
+    "service.name",
+    "app",
+    "component",
+    "logger",
+    "unit",
+    "SYSLOG_IDENTIFIER",
+    "_SYSTEMD_UNIT",
+    "name",
+    "module",
+    "source",
+)
+_HOST = ("host", "hostname", "host.name", "_HOSTNAME", "node", "pod")
+_MORE = (
+    "error",
+    "err",
+    "exception",
+    "status",
+    "user",
+    "username",
+    "client",
+    "client_ip",
+    "remote_addr",
+    "remote_ip",
+    "src_ip",
+    "ip",
+    "device",
+)
+_EPOCH_FIELD = "__REALTIME_TIMESTAMP"
+_PAIR = re.compile(r'([A-Za-z_@][\w.@-]*)=(?:"((?:[^"\\]|\\.)*)"|(\S*))(?:\s+|$)')
+
+
+def fields_of(entry: Mapping[str, object], clock: Clock) -> Fields:
+    """Read the usual fields of an entry, whatever its names for them.
+
+    Fields that name an error, a user or an address are added to the message.
+    """
+    message = _text(entry, _MESSAGE)
+    if not message:
+        message = " ".join(
+            f"{key}={value}" for key, value in entry.items() if isinstance(value, str | int)
+        )
+    for key in _MORE:
+        value = entry.get(key)
+        if isinstance(value, str | int) and value != "" and value is not False:
+            message += f" {key}={str(value)[:80]}"
+    level = ""
+    for key in _LEVEL:
+        if key in entry:
+            level = levels.from_field(entry[key])
+            break
+    unit, host = _text(entry, _UNIT), _text(entry, _HOST)
+    if "\n" in message:
+        message = message.rstrip("\n").replace("\n", " ")
+    if not (message.isascii() and unit.isascii() and host.isascii()):
+        message, unit, host = encodable(message), encodable(unit), encodable(host)
+    return _time(entry, clock), host, unit, level, message
+
+
+def logfmt(line: str, clock: Clock) -> Fields | None:
+    """Read `time=2024-01-02T03:04:05Z level=error msg="..."`: three pairs or more, no other text."""
+    entry: dict[str, str] = {}
+    at = 0
+    for match in _PAIR.finditer(line):
+        if match.start() != at:
+            return None
+        at = match.end()
+        entry[match[1]] = match[2] if match[2] is not None else match[3]
+    if at != len(line) or len(entry) < 3 or not (set(_LEVEL) | set(_MESSAGE)) & entry.keys():
+        return None
+    return fields_of(entry, clock)
+
+
+def _text(entry: Mapping[str, object], keys: tuple[str, ...]) -> str:
+    for key in keys:
+        value = entry.get(key)
+        if isinstance(value, str) and value:
+            return value
+        if isinstance(value, dict):
+            inner = value.get("name") or value.get("message")
+            if isinstance(inner, str) and inner:
+                return inner
+    return ""
+
+
+def _time(entry: Mapping[str, object], clock: Clock) -> float | None:
+    for key in _TIME:
+        value = entry.get(key)
+        if value is None or isinstance(value, bool):
+            continue
+        if isinstance(value, str):
+            time = read_stamp(value, 0, clock)[0]
+        elif isinstance(value, int | float):
+            time = clock.since_1970(_float(value))
+        else:
+            continue
+        if time is not None:
+            return time
+    value = entry.get(_EPOCH_FIELD)
+    if isinstance(value, str) and value.isdigit() and len(value) < 20:
+        return clock.since_1970(float(value))
+    return None
+
+
+def _float(value: float) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf")

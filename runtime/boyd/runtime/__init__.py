@@ -1,0 +1,117 @@
+"""The stage: actors, mailboxes, supervision, topics and the ledger, on Trio.
+
+Start with `open_system`, `Actor`, `message` and `receives`.
+"""
+
+from boyd.runtime.actor import Actor, actor, receives
+from boyd.runtime.context import Context, Fanout, current_context
+from boyd.runtime.dispatcher import Dispatcher, Gate, TaskDispatcher, Waiter
+from boyd.runtime.envelope import Headers
+from boyd.runtime.errors import (
+    ActorCrashed,
+    ActorStopped,
+    AskCycle,
+    AskTimeout,
+    BoydError,
+    EncodeError,
+    IdConflict,
+    LeaseHeld,
+    LeaseLost,
+    LedgerCorrupt,
+    LedgerError,
+    LedgerUnavailable,
+    MailboxFull,
+    NameTaken,
+    NotAccepted,
+    OutcomeUnknown,
+    RemoteFailure,
+    SequenceConflict,
+    SystemClosed,
+    UnknownActor,
+    UnknownThread,
+    WireError,
+)
+from boyd.runtime.failure import failure
+from boyd.runtime.inbox import Inbox, Lag, Lagged
+from boyd.runtime.ledger import (
+    ANY,
+    Entry,
+    Lease,
+    Ledger,
+    ThreadInfo,
+    open_lease,
+    open_ledger,
+    open_memory_ledger,
+    open_sqlite_ledger,
+)
+from boyd.runtime.mailbox import Mailbox, Overflow
+from boyd.runtime.messages import Replies, message
+from boyd.runtime.ref import Ref
+from boyd.runtime.restart import Restart, Supervision
+from boyd.runtime.seams import Seams
+from boyd.runtime.statistics import ActorStatistics
+from boyd.runtime.supervision import DeadLetter, SupervisorDecided, Terminated
+from boyd.runtime.system import System, open_system
+
+__all__ = [
+    "ANY",
+    "Actor",
+    "ActorCrashed",
+    "ActorStatistics",
+    "ActorStopped",
+    "AskCycle",
+    "AskTimeout",
+    "BoydError",
+    "Context",
+    "DeadLetter",
+    "Dispatcher",
+    "EncodeError",
+    "Entry",
+    "Fanout",
+    "Gate",
+    "Headers",
+    "IdConflict",
+    "Inbox",
+    "Lag",
+    "Lagged",
+    "Lease",
+    "LeaseHeld",
+    "LeaseLost",
+    "Ledger",
+    "LedgerCorrupt",
+    "LedgerError",
+    "LedgerUnavailable",
+    "Mailbox",
+    "MailboxFull",
+    "NameTaken",
+    "NotAccepted",
+    "OutcomeUnknown",
+    "Overflow",
+    "Ref",
+    "RemoteFailure",
+    "Replies",
+    "Restart",
+    "Seams",
+    "SequenceConflict",
+    "Supervision",
+    "SupervisorDecided",
+    "System",
+    "SystemClosed",
+    "TaskDispatcher",
+    "Terminated",
+    "ThreadInfo",
+    "UnknownActor",
+    "UnknownThread",
+    "Waiter",
+    "WireError",
+    "actor",
+    "current_context",
+    "failure",
+    "message",
+    "open_ledger",
+    "open_lease",
+    "open_memory_ledger",
+    "open_sqlite_ledger",
+    "open_system",
+    "receives",
+]

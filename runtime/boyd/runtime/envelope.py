@@ -1,0 +1,63 @@
+"""A message on its way: the bytes of its body, and what travels beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import attrs
+
+if TYPE_CHECKING:
+    from boyd.runtime.messages import MessageCodec
+    from boyd.runtime.ref import Ref
+    from boyd.runtime.reply import ReplySlot
+
+__all__ = ["NO_HEADERS", "Envelope", "Headers"]
+
+
+@attrs.frozen(kw_only=True)
+class Headers:
+    """What every message of a run carries, inherited by the messages that its handlers send.
+
+    Attributes:
+        thread: ledger thread of the run, or "".
+        provenance: where the run came from (a conduit, a user), or "".
+        trace: W3C traceparent, or "".
+        labels: origin and integrity of what the run has read, name to value.
+    """
+
+    thread: str = ""
+    provenance: str = ""
+    trace: str = ""
+    labels: Mapping[str, str] = attrs.field(factory=dict[str, str])
+
+
+NO_HEADERS: Final = Headers()
+
+
+class Envelope:
+    """One message for one receiver. `body` is msgpack, in process too."""
+
+    __slots__ = ("at", "attempt", "body", "codec", "deadline", "headers", "reply", "sender")
+
+    def __init__(  # noqa: PLR0913  # the header fields of a message
+        self,
+        codec: MessageCodec[Any],
+        body: bytes,
+        sender: Ref[Any] | None,
+        headers: Headers,
+        deadline: float,
+        reply: ReplySlot | None,
+        at: float,
+    ) -> None:
+        self.codec = codec
+        self.body = body
+        self.sender = sender
+        self.headers = headers
+        self.deadline = deadline
+        self.reply = reply
+        self.at = at
+        self.attempt = 1
+
+    def __repr__(self) -> str:
+        return f"<{self.codec.name}, {len(self.body)} bytes>"

@@ -1,0 +1,26 @@
+"""Paths of actors."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+__all__ = ["check_name", "child_path"]
+
+_NAME: Final = re.compile(r"[A-Za-z0-9_.$~:@+-]{1,128}\Z")
+
+
+def check_name(name: str) -> str:
+    """`name`, if it can be one part of a path.
+
+    Raises:
+        ValueError: it is empty, too long, or has other characters.
+    """
+    if not _NAME.match(name):
+        raise ValueError(f"{name!r} is no name for an actor: use up to 128 letters, digits and any of _.$~:@+-")
+    return name
+
+
+def child_path(parent: str, name: str) -> str:
+    """`/bank` and `acc` make `/bank/acc`."""
+    return f"{parent.rstrip('/')}/{name}"

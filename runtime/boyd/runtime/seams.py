@@ -1,0 +1,105 @@
+"""Every source of chance, in one place, so that a simulated world can replace it.
+
+Nothing else in Boyd reads a clock, draws a random number, makes an id or
+starts a thread.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import secrets
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol, TypeVar, TypeVarTuple
+
+import attrs
+import trio
+
+if TYPE_CHECKING:
+    from boyd.runtime.dispatcher import Dispatcher
+
+__all__ = ["Clock", "Ids", "Offload", "Seams", "SystemClock", "ThreadOffload", "monotonic_ns"]
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
+
+monotonic_ns: Callable[[], int] = time.perf_counter_ns
+
+
+class Clock(Protocol):
+    """Two readings of time, both in seconds."""
+
+    def now(self) -> float:
+        """Monotonic; the time that deadlines and timers use. Only differences mean something."""
+        ...
+
+    def wall(self) -> float:
+        """Since the epoch, UTC; for people. It may jump and must not decide anything."""
+        ...
+
+
+class SystemClock:
+    """Trio's clock (so that `MockClock` works) and the machine's wall clock."""
+
+    def now(self) -> float:
+        return trio.current_time()
+
+    def wall(self) -> float:
+        return time.time()
+
+
+class Ids:
+    """Unique short names: 64 random bits for the process, then a counter.
+
+    A process start that draws the same 64 bits as another one is the only
+    way to a collision.
+    """
+
+    def __init__(self, prefix: str | None = None) -> None:
+        self._prefix = secrets.token_hex(8) if prefix is None else prefix
+        self._count = 0
+
+    def new(self) -> str:
+        """The next id, never returned before."""
+        self._count += 1
+        return f"{self._prefix}-{self._count:x}"
+
+
+class Offload(Protocol):
+    """Runs blocking functions without holding the loop."""
+
+    async def run(self, fn: Callable[[*Ts], T], *args: *Ts) -> T:
+        """Call `fn(*args)` elsewhere and return what it returns.
+
+        A cancel does not abandon the work: it is delivered when `fn` has ended.
+        """
+        ...
+
+
+class ThreadOffload:
+    """Trio's worker threads, waited for even when cancelled."""
+
+    async def run(self, fn: Callable[[*Ts], T], *args: *Ts) -> T:
+        return await trio.to_thread.run_sync(fn, *args, abandon_on_cancel=False)
+
+
+def _default_dispatcher() -> Dispatcher:
+    from boyd.runtime.dispatcher import TaskDispatcher
+
+    return TaskDispatcher()
+
+
+@attrs.frozen(kw_only=True)
+class Seams:
+    """What a system takes from the world. `attrs.evolve` one field to inject your own."""
+
+    clock: Clock = attrs.field(factory=SystemClock)
+    ids: Ids = attrs.field(factory=Ids)
+    random: random.Random = attrs.field(factory=random.Random)
+    offload: Offload = attrs.field(factory=ThreadOffload)
+    dispatcher: Callable[[], Dispatcher] = _default_dispatcher
+    process: str = attrs.field(factory=lambda: f"pid {os.getpid()}")
+    environ: Callable[[str], str | None] = os.environ.get
+
+

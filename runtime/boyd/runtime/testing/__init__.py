@@ -1,0 +1,20 @@
+"""The test kit of the stage: probes, seeded order, faults by counting, leak checks."""
+
+from boyd.runtime.testing.faults import Faulty, InjectedFault, cancel_at_each_checkpoint, fail_kth
+from boyd.runtime.testing.leaks import assert_no_leaks
+from boyd.runtime.testing.probe import Hop, Probe, open_probe, wire_spy
+from boyd.runtime.testing.seeded import SeededDispatcher, seeded_seams
+
+__all__ = [
+    "Faulty",
+    "Hop",
+    "InjectedFault",
+    "Probe",
+    "SeededDispatcher",
+    "assert_no_leaks",
+    "cancel_at_each_checkpoint",
+    "fail_kth",
+    "open_probe",
+    "seeded_seams",
+    "wire_spy",
+]

@@ -1,0 +1,123 @@
+"""Bytes to a plain tree and back; the only user of msgpack.
+
+A *plain tree* is None, bool, int, float, str, bytes, list and dict with text
+keys. `pack` makes bytes from one. `unpack_own` reads bytes that this process
+packed; `unpack_foreign` reads anybody's bytes, under limits, and raises
+nothing but `WireError`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NoReturn, cast
+
+import attrs
+import msgpack
+
+from boyd.runtime.errors import WireError
+
+__all__ = ["DEFAULT_LIMITS", "WIRE_VERSION", "Limits", "pack", "unpack_foreign", "unpack_own"]
+
+WIRE_VERSION: Final = 1
+"""The format of frames and of entry bodies. Changed only with an upcaster beside it."""
+
+
+@attrs.frozen(kw_only=True)
+class Limits:
+    """How much of a stranger's frame is accepted.
+
+    Attributes:
+        frame: bytes in one frame.
+        depth: containers within containers.
+        items: elements of one array or map.
+        finite: refuse NaN and infinities (for peers' headers; in state they are legal).
+    """
+
+    frame: int = 1 << 20
+    depth: int = 32
+    items: int = 4096
+    finite: bool = False
+
+
+DEFAULT_LIMITS: Final = Limits()
+
+
+class _PackerOfThread(threading.local):
+    """One long-lived packer a thread: building one costs as much as packing a message."""
+
+    def __init__(self) -> None:
+        packer = msgpack.Packer(autoreset=True)
+        self.pack = cast("Callable[[object], bytes]", packer.pack)
+
+
+_local = _PackerOfThread()
+_unpackb = cast("Callable[..., Any]", msgpack.unpackb)
+
+
+def pack(tree: object) -> bytes:
+    """The bytes of a plain tree.
+
+    Raises:
+        TypeError, ValueError, OverflowError: what msgpack says of a tree that is not plain.
+    """
+    return _local.pack(tree)
+
+
+def unpack_own(frame: bytes) -> Any:  # noqa: ANN401  # a plain tree has no better static type
+    """The tree of bytes that this process packed."""
+    return _unpackb(frame, strict_map_key=False)
+
+
+def unpack_foreign(frame: bytes, limits: Limits = DEFAULT_LIMITS) -> Any:  # noqa: ANN401
+    """The tree of bytes from outside: a peer, a file, a store.
+
+    Raises:
+        WireError: for every input that is not one plain tree within `limits`.
+    """
+    if len(frame) > limits.frame:
+        raise WireError(f"a frame of {len(frame)} bytes is over the limit of {limits.frame}")
+    try:
+        tree = _unpackb(
+            frame,
+            max_array_len=limits.items,
+            max_map_len=limits.items,
+            ext_hook=_refuse_extension,
+            object_pairs_hook=_unique_text_keys,
+        )
+    except WireError:
+        raise
+    except Exception as error:  # msgpack raises six unrelated types here
+        raise WireError(f"not a message: {type(error).__name__}") from error
+    _check(tree, limits)
+    return tree
+
+
+def _refuse_extension(code: int, _data: bytes) -> NoReturn:
+    raise WireError(f"extension type {code} is not accepted")
+
+
+def _unique_text_keys(pairs: Sequence[tuple[object, object]]) -> dict[object, object]:
+    tree = dict(pairs)
+    if len(tree) != len(pairs):
+        raise WireError("a map has the same key twice")
+    if not all(type(key) is str for key in tree):
+        raise WireError("map keys must be text")
+    return tree
+
+
+def _check(tree: object, limits: Limits) -> None:
+    # A stack of our own: a hostile frame nests deeper than Python recurses.
+    stack: list[tuple[object, int]] = [(tree, 0)]
+    while stack:
+        node, depth = stack.pop()
+        if depth > limits.depth:
+            raise WireError(f"nested deeper than {limits.depth}")
+        if isinstance(node, dict):
+            stack.extend((value, depth + 1) for value in cast("dict[str, object]", node).values())
+        elif isinstance(node, list):
+            stack.extend((value, depth + 1) for value in cast("list[object]", node))
+        elif isinstance(node, msgpack.Timestamp):
+            raise WireError("timestamps travel as numbers")
+        elif limits.finite and isinstance(node, float) and node - node != 0:
+            raise WireError("NaN and infinity are not accepted here")
