@@ -18,9 +18,12 @@ GUESSING, PROBING = "guessing", "probing"
 _FADE = 0.6
 _MOST = 600
 _PROBE = 0.5
-_SCALE = 16.0
+_SCALE, _PROBING_SCALE = 16.0, 40.0
+_FORGIVEN = 3.0
+"""A success makes up for so many failed lines: people mistype, and a mistake gives some lines."""
+
 _FEW_LINES = 10
-_GROUP_POINTS = 40.0
+_GROUP_LINES, _GROUP_SHARE = 40, 0.04
 _GROUP_SIZE = 5
 _SUPPORT = 0.45
 
@@ -69,13 +72,13 @@ class Concentration:
 
     def read(self, digest: Digest) -> Reading:
         """Find who or what stands out in a batch, and remember it."""
-        logins_before = {key: known.logins for key, known in self._known.items()}
+        before = {key: (known.points, known.success) for key, known in self._known.items()}
         self.recall(digest)
         findings: list[Finding] = []
         small: list[EntityCount] = []
         for entity in digest.entities:
             if entity.kind == ADDRESS_KIND and (entity.suspicious or entity.success_line):
-                finding = self._address(digest, entity, logins_before)
+                finding = self._address(digest, entity, before)
                 if finding is not None:
                     findings.append(finding)
                 elif entity.logins and self._share(entity) >= 0.7:
@@ -97,28 +100,30 @@ class Concentration:
     def _share(self, entity: EntityCount) -> float:
         """Return how much of what an entity did lately was trouble."""
         known = self._known.get((entity.kind, entity.name)) or _Known()
-        return known.points / max(1.0, known.points + known.success)
+        return known.points / max(1.0, known.points + _FORGIVEN * known.success)
 
     def _address(
-        self, digest: Digest, entity: EntityCount, logins_before: dict[tuple[str, str], int]
+        self, digest: Digest, entity: EntityCount, before: dict[tuple[str, str], tuple[float, float]]
     ) -> Finding | None:
         key = (ADDRESS_KIND, entity.name)
         known = self._known.get(key) or _Known()
-        broke_in = entity.success_line and (
-            logins_before.get(key, 0) + entity.before_success >= 2 * _FEW_LINES
+        points, success = before.get(key, (0.0, 0.0))
+        broke_in = (
+            entity.success_line > 0
+            and points + entity.before_success >= 2 * _FEW_LINES
+            and success * _FORGIVEN <= 0.1 * points
         )
-        if not entity.suspicious and not broke_in:
+        if not broke_in and (not entity.suspicious or known.points < _FEW_LINES):
             return None
         share = self._share(entity)
-        score = (1.0 - math.exp(-known.points / _SCALE)) * (1.0 if share >= 0.7 else share)
-        if known.points < _FEW_LINES and not broke_in:
-            return None
-        guessing = known.logins * 2 >= known.points
+        guessing = entity.logins * 2 >= entity.suspicious
+        scale = _SCALE if guessing else _PROBING_SCALE
+        score = (1.0 - math.exp(-known.points / scale)) * (1.0 if share >= 0.7 else share)
         lines = "failed-login line" if guessing else "refused or missing request"
         why = f"{entity.name} caused {counted(entity.suspicious, lines)} here"
         if entity.partners:
             why += f", users {listed(sorted(known.partners))}"
-        why += f"; {percent(known.points, known.points + known.success)} of what it does fails"
+        why += f"; {percent(share, 1)} of what it does fails"
         if broke_in:
             score = 1.0
             why += f"; then it LOGGED IN (line {entity.success_line:,})"
@@ -144,26 +149,25 @@ class Concentration:
 
     def _group(self, digest: Digest, small: list[EntityCount]) -> list[Finding]:
         """Join addresses that try a little each: a guess spread over many."""
-        points = sum(self._known[ADDRESS_KIND, entity.name].points for entity in small)
-        if len(small) < _GROUP_SIZE or points < _GROUP_POINTS:
+        points = sum(entity.logins for entity in small)
+        if len(small) < _GROUP_SIZE or points < max(_GROUP_LINES, _GROUP_SHARE * digest.lines):
             return []
         evidence: Evidence | None = None
         for entity in sorted(small, key=lambda e: (-e.suspicious, e.name)):
             part = of_entity(digest, entity)
             evidence = part if evidence is None else merge(evidence, part)
         assert evidence is not None, "a group has members"
-        logins = sum(entity.logins for entity in small)
         return [
             Finding(
                 key="addresses",
                 kind=GUESSING,
                 score=round(min(0.8, 0.6 + points / 2000), 3),
-                why=f"{counted(logins, 'failed-login line')} from {len(small):,} addresses "
+                why=f"{counted(points, 'failed-login line')} from {len(small):,} addresses "
                 "with a few each",
                 evidence=evidence,
                 trouble="login",
                 unit=evidence.spots[0].unit if evidence.spots else "",
-                numbers={"lines": evidence.count, "logins": logins},
+                numbers={"lines": evidence.count, "logins": points},
             )
         ]
 

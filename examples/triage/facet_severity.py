@@ -7,14 +7,14 @@ are many: every system has a few.
 from .digest import Digest
 from .evidence import of_templates
 from .families import Family, families
-from .levels import FATAL
+from .levels import ERROR, FATAL
 from .readings import Finding, Reading, by_score
 from .text import counted, percent
 from .words import DENIED, GRAVE, LOGIN, PROBE
 
 GRAVE_WEIGHT = 0.7
-_MANY = 20
-_SHARE = 0.02
+_MANY, _SHARE = 20, 0.02
+_MANY_BY_ACTOR, _SHARE_BY_ACTOR = 40, 0.10
 _FADE = 0.7
 _MOST = 2_000
 
@@ -74,7 +74,7 @@ class Severity:
         elif worst.weight >= GRAVE_WEIGHT:
             score = worst.weight - 0.1
             why = f"{counted(family.failing, 'line')} of level {level} ({worst.trouble})"
-        elif recent >= _MANY and share >= _SHARE:
+        elif _is_sustained(family, recent, share):
             score = 0.6 + min(0.15, share)
             why = f"{percent(recent, self._lines)} of the latest lines say this"
         score = min(1.0, score + 0.004 * min(25, family.failing))
@@ -88,3 +88,16 @@ class Severity:
             unit=family.unit,
             numbers={"lines": family.failing},
         )
+
+
+def _is_sustained(family: Family, recent: float, share: float) -> bool:
+    """Tell whether there are so many plain errors that they are no longer ordinary.
+
+    Without an error level it takes more: words alone are a weak sign, and who is refused is for
+    the concentration facet to judge.
+    """
+    worst = family.worst
+    by_level = worst.levels.get(ERROR, 0) + worst.levels.get(FATAL, 0) > 0
+    if worst.by_actor or not by_level:
+        return recent >= _MANY_BY_ACTOR and share >= _SHARE_BY_ACTOR
+    return recent >= _MANY and share >= _SHARE

@@ -8,7 +8,7 @@ FATAL data TLB error` need no format of their own.
 import re
 
 from . import levels
-from .times import Clock, read_stamp
+from .times import Clock, read_stamp, stamp_end
 
 Fields = tuple[float | None, str, str, str, str]
 
@@ -97,8 +97,8 @@ def _behind_stamps(rest: str) -> tuple[str, str]:
         second = tail[:1]
         if not (second.isdigit() or second in "JFMASOND") or not second:
             break
-        again, end = read_stamp(tail, 0, Clock())
-        if again is None or end < 8:
+        end = stamp_end(tail, 0)
+        if end < 8:
             break
         host, rest = head, tail[end:].lstrip()
     return host, rest

@@ -72,6 +72,11 @@ def from_field(value: object) -> str:
 
 
 def leading(message: str) -> str:
-    """Return the level that a message begins with: `error: ...`, `[warn] ...`, `ALERT exited`."""
+    """Return the level that a message begins with: `error: ...`, `[warn] ...`, `ALERT exited`.
+
+    Such a word is the program's way of talking, not a column of the log, so the worst that it
+    can say is `error`: sshd's `fatal:` means that one connection ended.
+    """
     match = _LEADING.match(message) or _PLAIN.match(message)
-    return WORDS.get(match["word"].upper(), "") if match else ""
+    level = WORDS.get(match["word"].upper(), "") if match else ""
+    return ERROR if level == FATAL else level

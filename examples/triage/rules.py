@@ -15,7 +15,7 @@ from .orient import Orientation, Suspicion
 from .text import counted, percent
 from .words import DENIED, LOGIN, PROBE
 
-OPEN_FROM, EXTEND_FROM = 0.6, 0.25
+OPEN_FROM, EXTEND_FROM, RELATED_FROM = 0.6, 0.25, 0.5
 PLACES = {"who": 8, "disk": 3, "rate": 5, "burst": 2, "silence": 1, "instruction": 1, "fault": 12}
 """How many incidents of each class a source may have, groups apart."""
 
@@ -114,7 +114,7 @@ def _action(suspicion: Suspicion, standing: dict[str, Standing]) -> Action | Non
     if suspicion.key in standing and suspicion.score >= EXTEND_FROM:
         return _extend(suspicion, suspicion.key)
     into = _related(suspicion, standing)
-    if into is not None and suspicion.score >= EXTEND_FROM:
+    if into is not None and suspicion.score >= RELATED_FROM:
         return _extend(suspicion, into)
     if suspicion.score < OPEN_FROM:
         return None
@@ -161,7 +161,7 @@ def _needed(suspicion: Suspicion, standing: dict[str, Standing]) -> float:
     )
     if suspicion.key == "addresses":
         return OPEN_FROM
-    if wanted != "fault":
+    if wanted not in ("fault", "who"):
         return OPEN_FROM if taken < places else 2.0
     return next((needed for share, needed in _LADDER if taken < share * places), 2.0)
 

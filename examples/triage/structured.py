@@ -58,7 +58,7 @@ def fields_of(entry: Mapping[str, object], clock: Clock) -> Fields:
     for key in _MORE:
         value = entry.get(key)
         if isinstance(value, str | int) and value != "" and value is not False:
-            message += f" {key}={str(value)[:80]}"
+            message += _added(key, str(value)[:80])
     level = ""
     for key in _LEVEL:
         if key in entry:
@@ -70,6 +70,13 @@ def fields_of(entry: Mapping[str, object], clock: Clock) -> Fields:
     if not (message.isascii() and unit.isascii() and host.isascii()):
         message, unit, host = encodable(message), encodable(unit), encodable(host)
     return _time(entry, clock), host, unit, level, message
+
+
+def _added(key: str, value: str) -> str:
+    """Return a field as a part of the message; a status of HTTP as access logs have it."""
+    if key == "status" and len(value) == 3 and value.isdigit():
+        return f" http-{value}"
+    return f" {key}={value}"
 
 
 def logfmt(line: str, clock: Clock) -> Fields | None:

@@ -267,3 +267,13 @@ def read_stamp(text: str, at: int, clock: Clock) -> tuple[float | None, int]:
             if time is not None:
                 return time, match.end()
     return None, at
+
+
+def stamp_end(text: str, at: int) -> int:
+    """Return where the stamp at a place ends, without reading it; `at` if there is none."""
+    shapes = _DIGIT_SHAPES if text[at : at + 1].isdigit() else _LETTER_SHAPES
+    for pattern, _ in shapes:
+        match = pattern.match(text, at)
+        if match:
+            return match.end()
+    return at

@@ -68,7 +68,7 @@ _KINDS: tuple[tuple[str, float, str], ...] = (
         CRASH,
         0.8,
         r"\bpanic|segfault|segmentation fault|core dumped|dumped core|kernel bug|\boops\b"
-        r"|general protection|\bfatal\b|assert(?:ion)?\b.*\b(?:fail|condition)|machine check"
+        r"|general protection|assert(?:ion)?\b.*\b(?:fail|condition)|machine check"
         r"|unhandled exception|uncaught exception|stack smashing|soft lockup|hard lockup"
         r"|hung task|blocked for more than|call trace:|unable to handle kernel|double fault"
         r"|kernel terminated|illegal instruction|bus error\b|error interrupt|storage interrupt",
@@ -93,7 +93,7 @@ _KINDS: tuple[tuple[str, float, str], ...] = (
         r"|(?:password|auth\w*|user) check failed|maximum auth|too many auth|not allowed because"
         r"|(?:invalid|incorrect|bad|wrong) (?:credential|password|user ?name|login)|http-401"
         r"|max retries|authentication (?:error|rejected|denied)|more authentication failures?"
-        r"|unable to authenticate|failed to authenticate",
+        r"|unable to authenticate|failed to authenticate|no more (?:user )?authentication",
     ),
     (
         DENIED,
@@ -120,7 +120,7 @@ _KINDS: tuple[tuple[str, float, str], ...] = (
     (
         ERROR,
         0.5,
-        r"\berror|errors?\b|\bfail(?:ed|ure|ures|ing|s)?\b|exception|cannot\b|can't|could ?n[o']t"
+        r"\berror|errors?\b|\bfatal\b|\bfail(?:ed|ure|ures|ing|s)?\b|exception|cannot\b|can't|could ?n[o']t"
         r"|unable to|\binvalid\b|abnormal|http-5\d\d|\bsevere\b|\bcritical\b|\blost\b|\bmissing\b"
         r"|not fully functional|unexpected|rejected|aborted?\b|terminated for|unavailable",
     ),
@@ -130,7 +130,8 @@ _ANY = re.compile("|".join(pattern for _, _, pattern in _KINDS))
 _HARMLESS = re.compile(
     r"\b(?:no|0|<num>|zero|without|any) (?:\w+ )?(?:errors?|failures?|problems?)\b"
     r"|\b(?:errors?|fail\w*)[=:] ?(?:0|<num>|none)\b|corrected|recovered|error[-_ ]?(?:log|page|handl)"
-    r"|if .* fails?\b|fail(?:ed|ure)?[ -]?over|failsafe|error reporting|no longer"
+    r"|if .* fails?\b|fail(?:ed|ure)?[ -]?over|failsafe|error reporting"
+    r"|(?<!not )\bsupported\b|\binitiali[sz](?:ed|ing)\b|reporting enabled|\bregistered\b"
 )
 _SUCCESS = re.compile(
     r"accepted (?:password|publickey|keyboard)|session opened|log(?:in|on) (?:succeeded|successful)"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import attrs
@@ -111,10 +112,11 @@ def _dotted(node: ast.expr, known: dict[str, str]) -> str:
     return ""
 
 
-def read_sources() -> list[Source]:
+@cache
+def read_sources() -> tuple[Source, ...]:
     """Every module of both roots."""
-    return [
+    return tuple(
         Source.parse(path.relative_to(root).as_posix(), path.read_text("utf-8"))
         for root in (ROOT / "runtime/boyd", ROOT / "actors/boyd")
         for path in sorted(root.rglob("*.py"))
-    ]
+    )

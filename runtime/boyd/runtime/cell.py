@@ -270,7 +270,7 @@ class Cell(Post):
                 handling=handling,
                 redelivered=again,
             ),
-            envelope.headers if envelope else NO_HEADERS,
+            self.headers,
             error,
         )
         self.current = None

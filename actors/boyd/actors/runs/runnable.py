@@ -33,7 +33,7 @@ __all__ = ["RUN_SUPERVISION", "Runnable"]
 I = TypeVar("I")  # noqa: E741  # Input
 T = TypeVar("T")
 
-RUN_SUPERVISION = Supervision(redeliver=3, restarts=3, per=30.0, significant=False, shutdown=2.0)
+RUN_SUPERVISION = Supervision(redeliver=3, restarts=3, per=30.0, significant=False, shutdown=0.1)
 """A run survives crashes of its top actor; when they go on, the run fails, and not the system."""
 
 

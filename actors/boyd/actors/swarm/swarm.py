@@ -91,6 +91,9 @@ class SwarmRun(RunActor):
         swarm: Swarm[Any] = self.definition
         labels = {**self.spec.headers.labels, "board": self.spec.thread}
         spec = attrs.evolve(self.spec, headers=attrs.evolve(self.spec.headers, labels=labels))
+        done = await self._finished()
+        if done is not None:
+            return Outcome(output=done)
         await self.write_start(", ".join(swarm.members))
         await spec.append(SwarmStarted(members=tuple(swarm.members)), ids=(f"{spec.thread}#members",))
         await ctx.spawn(ApprovalsActor, spec, name="approvals", supervision=CALM)
@@ -103,6 +106,21 @@ class SwarmRun(RunActor):
             output = await self._lead_output(spec, reports)
         await spec.append(RunFinished(output=output), ids=(f"{spec.thread}#finished",))
         return Outcome(output=output)
+
+    async def _finished(self) -> bytes | None:
+        """The output of a run of this thread that came to its end with every member well."""
+        output: bytes | None = None
+        ill: dict[str, bool] = {}
+        kinds = ("boyd.run_finished", "boyd.member_finished")
+        for entry in await self.spec.system.ledger.read(self.spec.thread, kinds=kinds):
+            match entry.message():
+                case RunFinished() as finished:
+                    output = finished.output
+                case MemberFinished() as member:
+                    ill[member.member] = member.failure is not None
+                case _:
+                    pass
+        return None if any(ill.values()) else output
 
     async def _lead_output(self, spec: RunSpec, reports: Inbox[RunDone | RunFailed | Terminated]) -> bytes:
         """Write down who finishes, until the lead does. Raises what ended the lead."""

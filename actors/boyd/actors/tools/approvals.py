@@ -67,7 +67,8 @@ class ApprovalsActor(Actor[Settle]):
         await _record_result(system, question, result, self.spec.lease)
         call = question.asked.pending.call
         assert call is not None, "only a call can be approved"
-        await self.spec.emit(ToolFinished(call=call, result=result))
+        # Not awaited: whoever answers may be the reader who makes room for events.
+        ctx.start_soon(self.spec.emit, ToolFinished(call=call, result=result))
         return result.content
 
 

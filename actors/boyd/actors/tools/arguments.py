@@ -38,9 +38,8 @@ def _parse(raw: str | None, *, unwrap: bool) -> dict[str, object]:
     if isinstance(value, str) and unwrap:
         return _parse(value, unwrap=False)
     if not isinstance(value, dict):
-        raise ArgumentsError(
-            f"they must be a JSON object, and are {_KINDS.get(cast('type', type(value)), 'another thing')}"
-        )
+        kind = _KINDS.get(cast("type", type(value)), "something else")
+        raise ArgumentsError(f"they must be a JSON object, and are {kind}")
     tree = cast("dict[str, object]", value)
     _check(tree)
     return tree

@@ -86,7 +86,7 @@ class SchemaBuilder:
         schema["additionalProperties"] = False
         return schema
 
-    def of(self, tp: Any) -> Json:  # noqa: ANN401, PLR0911  # one return a kind of type
+    def of(self, tp: Any) -> Json:  # noqa: ANN401
         """The schema of one type."""
         if get_origin(tp) is Annotated:
             return self._annotated(tp)
@@ -100,9 +100,9 @@ class SchemaBuilder:
         kind = get_origin(tp) or tp
         if kind is Literal:
             return _choice(get_args(tp))
-        return self._of_class(tp, cast("type", kind)) if isinstance(kind, type) else _refuse(tp)
+        return self._of_class(tp, kind) if isinstance(kind, type) else _refuse(tp)
 
-    def _of_class(self, tp: Any, kind: type) -> Json:  # noqa: ANN401
+    def _of_class(self, tp: Any, kind: type[Any]) -> Json:  # noqa: ANN401
         if issubclass(kind, enum.Enum):
             return _choice(tuple(enum_values(kind)))
         if kind in TEXT_FORMS:
@@ -112,11 +112,9 @@ class SchemaBuilder:
             return {"$ref": f"#/$defs/{self._define(kind)}"}
         if issubclass(kind, collections.abc.Mapping):
             return self._mapping(tp)
-        if issubclass(kind, collections.abc.Collection) and not issubclass(
-            kind, (str, bytes, bytearray)
-        ):
-            return self._array(tp, kind)
-        return _refuse(tp)
+        is_array = issubclass(kind, collections.abc.Collection)
+        is_text = issubclass(kind, (str, bytes, bytearray))
+        return self._array(tp, kind) if is_array and not is_text else _refuse(tp)
 
     def _annotated(self, tp: Any) -> Json:  # noqa: ANN401
         inner, *notes = get_args(tp)

@@ -179,7 +179,7 @@ def _key(key: object) -> str:
 
 
 # ------------------------------------------------------------------ from JSON
-def from_json(value: object, tp: Any, *, exact: bool = False) -> Any:  # noqa: ANN401, PLR0911
+def from_json(value: object, tp: Any, *, exact: bool = False) -> Any:  # noqa: ANN401
     """The value of type `tp` that a JSON tree stands for.
 
     Args:
@@ -205,10 +205,10 @@ def from_json(value: object, tp: Any, *, exact: bool = False) -> Any:  # noqa: A
         return _primitive(value, tp, exact=exact)
     if not isinstance(origin, type):
         raise Misfit(f"{tp} has no JSON form")
-    return _of_class(value, tp, cast("type", origin), exact=exact)
+    return _of_class(value, tp, origin, exact=exact)
 
 
-def _of_class(value: object, tp: Any, kind: type, *, exact: bool) -> Any:  # noqa: ANN401
+def _of_class(value: object, tp: Any, kind: type[Any], *, exact: bool) -> Any:  # noqa: ANN401
     if issubclass(kind, enum.Enum):
         return _enum(value, kind)
     if kind in TEXT_FORMS:

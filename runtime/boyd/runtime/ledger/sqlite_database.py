@@ -61,7 +61,8 @@ def prepare_file(path: str) -> None:
 
 
 def _read_header(path: str) -> bytes:
-    if not Path(path).is_file():
+    file_path = Path(path)
+    if not file_path.is_file():
         raise LedgerUnavailable(f"{path} is not a file")
     if not os.access(path, os.R_OK | os.W_OK):
         raise LedgerUnavailable(f"{path} cannot be used: it may not be read and written")
@@ -71,7 +72,8 @@ def _read_header(path: str) -> bytes:
     try:
         file = apsw.VFSFile("", path, [flags, 0])
         try:
-            return file.xRead(min(_HEADER, file.xFileSize()), 0)
+            # SQLite itself takes a file of one byte for an empty one.
+            return file.xRead(min(_HEADER, file_path.stat().st_size), 0)
         finally:
             file.xClose()
     except apsw.Error as error:

@@ -1,0 +1,1 @@
+"""Workloads, bare floors and (later) peers, side by side in one run. See `python -m benchmarks list`."""
