@@ -2,6 +2,9 @@
 
 import re
 from collections.abc import Mapping
+from functools import lru_cache
+
+import attrs
 
 from . import levels
 from .text import encodable
@@ -41,8 +44,28 @@ _MORE = (
     "ip",
     "device",
 )
+_MOST_KEYS = 64
 _EPOCH_FIELD = "__REALTIME_TIMESTAMP"
 _PAIR = re.compile(r'([A-Za-z_@][\w.@-]*)=(?:"((?:[^"\\]|\\.)*)"|(\S*))(?:\s+|$)')
+
+
+@attrs.frozen
+class _Layout:
+    """Which of an entry's keys hold what; the same for all entries with the same keys."""
+
+    time: tuple[str, ...]
+    level: tuple[str, ...]
+    message: tuple[str, ...]
+    unit: tuple[str, ...]
+    host: tuple[str, ...]
+    more: tuple[str, ...]
+
+
+@lru_cache(maxsize=1000)
+def _layout(keys: tuple[str, ...]) -> _Layout:
+    there = frozenset(keys)
+    usual = (_TIME, _LEVEL, _MESSAGE, _UNIT, _HOST, _MORE)
+    return _Layout(*(tuple(key for key in names if key in there) for names in usual))
 
 
 def fields_of(entry: Mapping[str, object], clock: Clock) -> Fields:
@@ -50,26 +73,23 @@ def fields_of(entry: Mapping[str, object], clock: Clock) -> Fields:
 
     Fields that name an error, a user or an address are added to the message.
     """
-    message = _text(entry, _MESSAGE)
+    layout = _layout(tuple(entry)[:_MOST_KEYS])
+    message = _text(entry, layout.message)
     if not message:
         message = " ".join(
             f"{key}={value}" for key, value in entry.items() if isinstance(value, str | int)
         )
-    for key in _MORE:
-        value = entry.get(key)
+    for key in layout.more:
+        value = entry[key]
         if isinstance(value, str | int) and value != "" and value is not False:
             message += _added(key, str(value)[:80])
-    level = ""
-    for key in _LEVEL:
-        if key in entry:
-            level = levels.from_field(entry[key])
-            break
-    unit, host = _text(entry, _UNIT), _text(entry, _HOST)
+    level = levels.from_field(entry[layout.level[0]]) if layout.level else ""
+    unit, host = _text(entry, layout.unit), _text(entry, layout.host)
     if "\n" in message:
         message = message.rstrip("\n").replace("\n", " ")
     if not (message.isascii() and unit.isascii() and host.isascii()):
         message, unit, host = encodable(message), encodable(unit), encodable(host)
-    return _time(entry, clock), host, unit, level, message
+    return _time(entry, layout.time, clock), host, unit, level, message
 
 
 def _added(key: str, value: str) -> str:
@@ -95,7 +115,7 @@ def logfmt(line: str, clock: Clock) -> Fields | None:
 
 def _text(entry: Mapping[str, object], keys: tuple[str, ...]) -> str:
     for key in keys:
-        value = entry.get(key)
+        value = entry[key]
         if isinstance(value, str) and value:
             return value
         if isinstance(value, dict):
@@ -105,9 +125,9 @@ def _text(entry: Mapping[str, object], keys: tuple[str, ...]) -> str:
     return ""
 
 
-def _time(entry: Mapping[str, object], clock: Clock) -> float | None:
-    for key in _TIME:
-        value = entry.get(key)
+def _time(entry: Mapping[str, object], keys: tuple[str, ...], clock: Clock) -> float | None:
+    for key in keys:
+        value = entry[key]
         if value is None or isinstance(value, bool):
             continue
         if isinstance(value, str):

@@ -96,13 +96,12 @@ class Templates:
         path = self._path(unit, tokens)
         leaf = self._leaves.get(path)
         best, rank = 0, -1
-        for cluster in leaf.ids if leaf else ():
-            known = self._clusters[cluster]
-            same = sum(map(eq, known[1:], tokens))
-            # A cluster that fits as it is comes before any that would have to change.
-            likeness = same + _fit(known, tokens, same)
-            if likeness > rank:
-                best, rank = cluster, likeness
+        if leaf is not None:
+            allowed = _allowed(len(tokens), crowded=len(leaf.ids) >= _MAX_LEAF)
+            for cluster in leaf.ids:
+                likeness = _likeness(self._clusters[cluster], tokens, allowed)
+                if likeness > rank:
+                    best, rank = cluster, likeness
         if leaf is None or rank < 0:
             return self._found(unit, tokens, path)
         self._generalise(best, tokens, leaf)
@@ -175,25 +174,28 @@ class Templates:
             self._changed[cluster] = None
 
 
-def _fit(known: Tokens, tokens: Tokens, same: int) -> int:
-    """Return how well a cluster suits a message of which `same` tokens are equal to its own.
+def _likeness(known: Tokens, tokens: Tokens, allowed: int) -> int:
+    """Return how well a cluster suits a message: the number of equal tokens, or -1.
 
-    A large number if the template fits as it is, 0 if it may be generalised to fit, and below
-    any other when it may not.
+    A cluster that fits as it is comes before any that would have to change.
     """
-    size = len(tokens)
-    differing = size - same
-    pairs = zip(known[1:], tokens, strict=True)
-    others = [(old, new) for old, new in pairs if old not in (new, WILD)] if differing else []
-    if not others:
-        return MAX_TOKENS
-    if differing > _allowed(size) or any(is_telling(a) or is_telling(b) for a, b in others):
-        return -2 * MAX_TOKENS
-    return 0
+    literal = known[1:]
+    same = sum(map(eq, literal, tokens))
+    differing = len(tokens) - same
+    if differing == literal.count(WILD):
+        return same + MAX_TOKENS
+    if differing > allowed:
+        return -1
+    for old, new in zip(literal, tokens, strict=True):
+        if old not in (new, WILD) and (is_telling(old) or is_telling(new)):
+            return -1
+    return same
 
 
-def _allowed(size: int) -> int:
-    """Return how many tokens of a message may vary."""
+def _allowed(size: int, *, crowded: bool) -> int:
+    """Return how many tokens of a message may vary; more where a leaf has no room for another."""
+    if crowded:
+        return size // 2 + 1
     if size <= 3:
         return 0
     return 1 if size <= 5 else (size + 1) // 3

@@ -33,6 +33,7 @@ from boyd.actors.events import (
 )
 from boyd.actors.ooda.agent import Ooda
 from boyd.actors.ooda.cycle import ActionResult, Cycle, CycleComplete, Decision, PhaseStarted
+from boyd.actors.ooda.current import Current, current_cycle
 from boyd.actors.patterns.react import ReAct, StepLimit
 from boyd.actors.providers.errors import ModelError
 from boyd.actors.providers.openai import OpenAI
@@ -56,6 +57,7 @@ __all__ = [
     "Budget",
     "BudgetExceeded",
     "Call",
+    "Current",
     "Cycle",
     "CycleComplete",
     "Decision",
@@ -101,5 +103,6 @@ __all__ = [
     "TurnComplete",
     "Usage",
     "check_transcript",
+    "current_cycle",
     "tool",
 ]

@@ -65,6 +65,9 @@ class Actor(Generic[M]):
     async def stopped(self, ctx: Context) -> None:
         """Runs after the last message, when the actor stops for good; bounded by its `shutdown` seconds."""
 
+    def released(self) -> None:
+        """Runs at the end of each life, whatever ended it: stop, crash or cancel. For files and the like; may not wait."""
+
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         _refuse_mutable_defaults(cls)

@@ -148,7 +148,10 @@ class Cell(Post):
         try:
             await self.system.dispatcher.enter()
             while True:
-                error = await self._live()
+                try:
+                    error = await self._live()
+                finally:
+                    self._release()
                 if error is None:
                     break
                 if self.spawner_waits and self.state == "starting":
@@ -190,6 +193,12 @@ class Cell(Post):
         if self._scope.cancelled_caught and self._injected is not None:
             error = self._injected
         return error
+
+    def _release(self) -> None:
+        try:
+            self._actor.released()
+        except Exception as error:  # noqa: BLE001  # letting go must not keep an actor from ending; it is reported
+            self.system.report(f"{self.path}: released() failed", error)
 
     async def _receive(self, ctx: Context) -> None:
         """Handle messages until told to stop."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 import attrs
@@ -13,8 +15,9 @@ from boyd.actors.ooda.node import Perform
 from boyd.actors.runs.spec import RunSpec
 from boyd.actors.tools.define import Tool
 from boyd.actors.tools.dispatch import Progress, Toolbox, open_toolbox
+from boyd.actors.tools.spec import Call
 from boyd.runtime import Actor, Context, receives
-from boyd.runtime.codec import codec_for
+from boyd.runtime.codec import TypeCodec, codec_for
 
 __all__ = ["ACTIONS", "ActActor"]
 
@@ -32,6 +35,8 @@ class ActActor(Actor[Perform]):
 
     spec: RunSpec
     tools: tuple[Tool[..., Any], ...]
+    view: TypeCodec
+    endorse: Callable[[Call, Any], str | None] | None = None
     toolbox: Toolbox = attrs.field(init=False)
 
     async def started(self, ctx: Context) -> None:
@@ -49,7 +54,7 @@ class ActActor(Actor[Perform]):
             for n, call in enumerate(decision.calls)
         ]
         progress = Progress()
-        await self.toolbox.dispatch(calls, str(number), ctx, progress)
+        await self._endorsed(request).dispatch(calls, str(number), ctx, progress)
         results = progress.in_order(calls)
         return ACTIONS.encode(
             tuple(
@@ -61,3 +66,13 @@ class ActActor(Actor[Perform]):
                 for n, (call, result) in enumerate(zip(decision.calls, results, strict=True))
             )
         )
+
+    def _endorsed(self, request: Perform) -> Toolbox:
+        """The toolbox, which asks the user's `endorse` about this cycle's view before anybody is asked to approve."""
+        if self.endorse is None:
+            return self.toolbox
+        return attrs.evolve(self.toolbox, refusal=partial(self._refusal, self.view.decode_foreign(request.inputs[1])))
+
+    def _refusal(self, view: object, call: Call) -> str | None:
+        assert self.endorse is not None, "asked only when there is one"
+        return self.endorse(call, view)

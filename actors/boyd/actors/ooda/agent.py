@@ -22,6 +22,7 @@ from boyd.actors.runs.runnable import Runnable
 from boyd.actors.runs.spec import RunSpec
 from boyd.actors.tools.approvals import ApprovalsActor
 from boyd.actors.tools.define import Tool
+from boyd.actors.tools.spec import Call
 from boyd.runtime import Context, Ref
 from boyd.runtime.codec import TypeCodec, codec_for
 from boyd.runtime.names import check_name
@@ -46,10 +47,14 @@ class Ooda(Runnable[I, View]):
         facets: each reads the observation; all run in parallel. Like any phase
             a facet may be a class; with a method `recall(*inputs, product)` it
             is told its past when its actor starts again.
-        synthesize: merges the readings, in the declared order of the facets.
+        synthesize: merges the readings, in the declared order of the facets;
+            with a second parameter it is given the observation too.
         decide: chooses, once a cycle; a function, a class, or an `Agent`,
             whose model then decides.
         tools: what decisions may call.
+        endorse: for DANGEROUS calls, given the call and the view: why it is
+            denied without asking anybody, since what it rests on is only text;
+            None, when code has checked its values, asks a person.
         act: in place of the built-in act phase.
         until: the run ends after the cycle whose view makes this true.
         max_cycles: cycles in one run, 25 by default; None is as many as
@@ -71,6 +76,7 @@ class Ooda(Runnable[I, View]):
         synthesize: Callable[..., Any],
         decide: Callable[..., Any] | Agent,
         tools: Sequence[Tool[..., Any]] = (),
+        endorse: Callable[[Call, View], str | None] | None = None,
         act: Callable[..., Any] | None = None,
         until: Callable[[View], bool] | None = None,
         max_cycles: int | None = None,
@@ -87,6 +93,7 @@ class Ooda(Runnable[I, View]):
         self.decide = decide if isinstance(decide, Agent) else phase_of(decide, "decide", name="decide")
         self.act = None if act is None else phase_of(act, "act", name="act")
         self.tools = tuple(tools)
+        self.endorse = endorse
         self.until = until
         self.every = every
         self.guidance = tuple(guidance)
@@ -95,7 +102,7 @@ class Ooda(Runnable[I, View]):
         self._budget = budget or Budget(steps=None, calls=None)
         if not self.facets:
             raise ValueError("Ooda needs at least one facet to orient by")
-        self.plan = _plan([facet.name for facet in self.facets])
+        self.plan = _plan([facet.name for facet in self.facets], with_observation=len(self.synthesize.inputs) > 1)
 
     @property
     def output_codec(self) -> TypeCodec:
@@ -117,16 +124,16 @@ def _checked(max_cycles: int | None, every: float | None, until: object) -> int 
     return max_cycles
 
 
-def _plan(facets: list[str]) -> Plan:
+def _plan(facets: list[str], *, with_observation: bool) -> Plan:
     if len(set(facets)) != len(facets):
         raise ValueError(f"two facets have one name: {', '.join(facets)}")
     return Plan(
         {
             "observe": (),
             **{f"facet-{name}": ("observe",) for name in facets},
-            "synthesize": tuple(f"facet-{name}" for name in facets),
+            "synthesize": (*(f"facet-{name}" for name in facets), *(("observe",) if with_observation else ())),
             "decide": ("synthesize",),
-            "act": ("decide",),
+            "act": ("decide", "synthesize"),
         }
     )
 
@@ -248,7 +255,9 @@ class OodaRun(RunActor):
                 ModelDecider, spec, ooda.decide, ooda.tools, ooda.output_codec, name="decide", supervision=NODE_SUPERVISION
             )
         if ooda.act is None:
-            self.nodes["act"] = await ctx.spawn(ActActor, spec, ooda.tools, name="act", supervision=NODE_SUPERVISION)
+            self.nodes["act"] = await ctx.spawn(
+                ActActor, spec, ooda.tools, ooda.output_codec, ooda.endorse, name="act", supervision=NODE_SUPERVISION
+            )
 
     def _phases(self) -> list[tuple[str, Phase, tuple[TypeCodec, ...]]]:
         """The user's phases as (node, phase, codecs to gather by)."""

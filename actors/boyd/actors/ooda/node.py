@@ -33,7 +33,7 @@ class NodeActor(Actor[Perform]):
     Attributes:
         given: the input of the run.
         needs: the nodes whose products it is given.
-        gather: with codecs, its one input is the list of all products that it needs.
+        gather: with codecs, its first input is the list of that many products.
     """
 
     spec: RunSpec
@@ -49,6 +49,11 @@ class NodeActor(Actor[Perform]):
         if self.phase.remembers:
             await self._recall()
 
+    def released(self) -> None:
+        close = getattr(getattr(self, "call", None), "close", None)
+        if callable(close):
+            close()
+
     @receives
     async def perform(self, request: Perform, ctx: Context) -> bytes:
         options: dict[str, object] = {}
@@ -60,9 +65,11 @@ class NodeActor(Actor[Perform]):
         return self.phase.output.encode(product)
 
     def _decoded(self, inputs: Sequence[bytes]) -> list[object]:
-        if self.gather:
-            return [[codec.decode_foreign(one) for codec, one in zip(self.gather, inputs, strict=True)]]
-        return [codec.decode_foreign(one) for codec, one in zip(self.phase.inputs, inputs, strict=False)]
+        count = len(self.gather)
+        gathered = [codec.decode_foreign(one) for codec, one in zip(self.gather, inputs, strict=False)]
+        codecs = self.phase.inputs[1:] if count else self.phase.inputs
+        alone = [codec.decode_foreign(one) for codec, one in zip(codecs, inputs[count:], strict=False)]
+        return [gathered, *alone] if count else alone
 
     async def _recall(self) -> None:
         """Tell the new instance what it was given and what it made, cycle by cycle."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -55,12 +55,14 @@ class Toolbox:
     Attributes:
         tools, refs: the definitions and their actors, by name.
         waits: a call that needs an approval holds the run until it is answered; else it is recorded and passed by.
+        refusal: why a dangerous call is denied before anybody is asked to approve it; None asks.
     """
 
     spec: RunSpec
     tools: Mapping[str, Tool[..., Any]]
     refs: Mapping[str, Ref[InvokeTool]]
     waits: bool
+    refusal: Callable[[Call], str | None] | None = None
 
     async def dispatch(
         self, calls: Sequence[ToolCall], place: str, ctx: Context, progress: Progress
@@ -116,6 +118,9 @@ class Toolbox:
         if key in begun:
             return await self._finished(shown, _error(call, UNKNOWN_OUTCOME)), None
         if tool.risk is Risk.DANGEROUS:
+            denied = self.refusal(shown) if self.refusal is not None else None
+            if denied is not None:
+                return await self._finished(shown, _error(call, f"denied ({tool.risk.name} on tainted values): {denied}")), None
             answer, pending = await self._approval(shown, tool, key)
             if isinstance(answer, Reject):
                 return await self._finished(

@@ -112,9 +112,7 @@ class SchemaBuilder:
             return {"$ref": f"#/$defs/{self._define(kind)}"}
         if issubclass(kind, collections.abc.Mapping):
             return self._mapping(tp)
-        is_array = issubclass(kind, collections.abc.Collection)
-        is_text = issubclass(kind, (str, bytes, bytearray))
-        return self._array(tp, kind) if is_array and not is_text else _refuse(tp)
+        return self._array(tp, kind) if _is_array(kind) else _refuse(tp)
 
     def _annotated(self, tp: Any) -> Json:  # noqa: ANN401
         inner, *notes = get_args(tp)
@@ -178,6 +176,11 @@ class SchemaBuilder:
         if issubclass(kind, collections.abc.Set):
             schema["uniqueItems"] = True
         return schema
+
+
+def _is_array(kind: type) -> bool:
+    is_text = issubclass(kind, (str, bytes, bytearray))
+    return issubclass(kind, collections.abc.Collection) and not is_text
 
 
 def _refuse(tp: Any) -> NoReturn:  # noqa: ANN401

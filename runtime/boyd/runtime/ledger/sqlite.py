@@ -133,8 +133,8 @@ class SqliteLedger:
         now = self._seams.clock.wall()
         try:
             outcomes, grown = await self._patiently(self._tables.commit, works, now)
-        except CommitUnknown:
-            return [job.unknown() for job in group]
+        except CommitUnknown as error:
+            return [job.unknown(error.__cause__) for job in group]
         self._changes.notify(grown)
         return outcomes
 

@@ -51,8 +51,11 @@ class Job(Generic[S]):
             self.outcome = outcome
             self.done.set()
 
-    def unknown(self) -> OutcomeUnknown:
-        return OutcomeUnknown(thread=self.thread, ids=self.ids)
+    def unknown(self, cause: BaseException | None = None) -> OutcomeUnknown:
+        """What the caller gets when nobody can tell whether it was committed."""
+        error = OutcomeUnknown(thread=self.thread, ids=self.ids)
+        error.__cause__ = cause
+        return error
 
 
 class Writer(Generic[S]):
