@@ -136,7 +136,7 @@ class Digest:
     marks: tuple[Mark, ...] = ()
     instructions: tuple[Instruction, ...] = ()
     instruction_count: int = 0
-    bad: dict[str, int] = attrs.field(factory=dict)
+    bad: dict[str, int] = attrs.field(factory=dict[str, int])
 
     @property
     def lines(self) -> int:

@@ -26,11 +26,46 @@ _MASKED_DEVICE = re.compile(
 )
 _PLAIN_NAME = re.compile(r"[\w.$@+\\-]{1,64}")
 _HOST_NAME = re.compile(r"(?=.*[A-Za-z])[\w-]+(?:\.[\w-]+)+")
-_TOWARDS = frozenset({"to", "at", "via", "on", "listening", "server", "upstream:", "server:", "dst"})
+_TOWARDS = frozenset(
+    {"to", "at", "via", "on", "listening", "server", "upstream:", "server:", "dst"}
+)
 _NO_USER = frozenset(
-    {"unknown", "name", "request", "request.", "authentication", "is", "not", "by", "from", "for",
-     "has", "was", "and", "or", "in", "with", "id", "the", "account", "session", "mode", "space",
-     "agent", "data", "group", "limit", "interrupt", "input", "to", "on", "of", "a", "an", "list"}
+    {
+        "unknown",
+        "name",
+        "request",
+        "request.",
+        "authentication",
+        "is",
+        "not",
+        "by",
+        "from",
+        "for",
+        "has",
+        "was",
+        "and",
+        "or",
+        "in",
+        "with",
+        "id",
+        "the",
+        "account",
+        "session",
+        "mode",
+        "space",
+        "agent",
+        "data",
+        "group",
+        "limit",
+        "interrupt",
+        "input",
+        "to",
+        "on",
+        "of",
+        "a",
+        "an",
+        "list",
+    }
 )
 _USER_KEYS = ("user=", "username=", "acct=", "ruser=", "user:", "login=")
 _ORIGIN_KEYS = ("rhost=", "client=", "client_ip=", "remote_addr=", "remote_ip=", "src=", "SRC=")

@@ -1,6 +1,7 @@
 """Evidence: which lines of which source something rests on, kept small however much there is."""
 
 from collections.abc import Iterable
+from itertools import pairwise
 
 import attrs
 
@@ -106,7 +107,7 @@ def of_entity(digest: Digest, entity: EntityCount) -> Evidence:
     spots: list[Spot] = []
     for share in entity.templates:
         known = texts.get(share.template)
-        exact = len(entity.templates) == 1 and entity.lines or ()
+        exact = entity.lines if len(entity.templates) == 1 else ()
         spots.append(
             Spot(
                 template=share.template,
@@ -200,7 +201,7 @@ def joined_spans(spans: Iterable[Span]) -> tuple[Span, ...]:
 
 
 def _pairs(spans: list[Span]) -> Iterable[tuple[int, tuple[Span, Span]]]:
-    return enumerate(zip(spans, spans[1:], strict=False))
+    return enumerate(pairwise(spans))
 
 
 def _both(one: Span, other: Span) -> Span:

@@ -103,7 +103,10 @@ class Concentration:
         return known.points / max(1.0, known.points + _FORGIVEN * known.success)
 
     def _address(
-        self, digest: Digest, entity: EntityCount, before: dict[tuple[str, str], tuple[float, float]]
+        self,
+        digest: Digest,
+        entity: EntityCount,
+        before: dict[tuple[str, str], tuple[float, float]],
     ) -> Finding | None:
         key = (ADDRESS_KIND, entity.name)
         known = self._known.get(key) or _Known()

@@ -63,6 +63,7 @@ class Severity:
     def _finding(self, digest: Digest, family: Family) -> Finding:
         recent, worst = self._recent.get(family.key, 0.0), family.worst
         share = recent / max(1.0, self._lines)
+        now = family.failing / max(1, digest.lines)
         level = max(worst.levels, key=lambda name: worst.levels[name], default="")
         score, why = 0.6 * worst.weight, f"{counted(family.failing, 'line')} of trouble"
         if worst.weight >= GRAVE_WEIGHT and worst.trouble not in (LOGIN, PROBE, DENIED):
@@ -74,7 +75,7 @@ class Severity:
         elif worst.weight >= GRAVE_WEIGHT:
             score = worst.weight - 0.1
             why = f"{counted(family.failing, 'line')} of level {level} ({worst.trouble})"
-        elif _is_sustained(family, recent, share):
+        elif _is_sustained(family, recent, share, now):
             score = 0.6 + min(0.15, share)
             why = f"{percent(recent, self._lines)} of the latest lines say this"
         score = min(1.0, score + 0.004 * min(25, family.failing))
@@ -90,8 +91,8 @@ class Severity:
         )
 
 
-def _is_sustained(family: Family, recent: float, share: float) -> bool:
-    """Tell whether there are so many plain errors that they are no longer ordinary.
+def _is_sustained(family: Family, recent: float, share: float, now: float) -> bool:
+    """Tell whether there are so many plain errors, lately and now, that it is not ordinary.
 
     Without an error level it takes more: words alone are a weak sign, and who is refused is for
     the concentration facet to judge.
@@ -99,5 +100,5 @@ def _is_sustained(family: Family, recent: float, share: float) -> bool:
     worst = family.worst
     by_level = worst.levels.get(ERROR, 0) + worst.levels.get(FATAL, 0) > 0
     if worst.by_actor or not by_level:
-        return recent >= _MANY_BY_ACTOR and share >= _SHARE_BY_ACTOR
-    return recent >= _MANY and share >= _SHARE
+        return recent >= _MANY_BY_ACTOR and min(share, 2 * now) >= _SHARE_BY_ACTOR
+    return recent >= _MANY and min(share, 2 * now) >= _SHARE

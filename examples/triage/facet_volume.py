@@ -11,7 +11,7 @@ from statistics import median
 import attrs
 
 from .digest import Bucket, Digest, Mark
-from .evidence import Evidence, of_templates
+from .evidence import Evidence, Spot, of_templates
 from .rates import Jump, UnitRate
 from .readings import Finding, Reading, by_score
 from .text import counted, number, percent
@@ -185,9 +185,7 @@ def _burst(digest: Digest, bursts: list[tuple[float, Bucket, float]]) -> Finding
 
 def _jump(digest: Digest, unit: str, jump: Jump, marks: deque[Mark]) -> Finding | None:
     bad = [count for count in digest.templates if count.unit == unit and count.failing]
-    inside = [
-        bucket for bucket in digest.buckets if jump.start <= bucket.start <= jump.end
-    ]
+    inside = [bucket for bucket in digest.buckets if jump.start <= bucket.start <= jump.end]
     if not bad or not inside:
         return None
     first = min(bucket.first_line for bucket in inside)
@@ -200,14 +198,17 @@ def _jump(digest: Digest, unit: str, jump: Jump, marks: deque[Mark]) -> Finding 
     if before:
         why += f"; shortly before, line {before[-1].line:,}: {before[-1].text[:100]}"
     worst = max(bad, key=lambda count: (count.failing, count.weight, -count.id))
+    evidence = _between(of_templates(digest, bad), first, last)
     return Finding(
         key=f"rate:{unit}",
         kind="rate",
         score=round(min(0.95, 0.65 + 0.3 * jump.failing / max(1, jump.lines)), 3),
         why=why,
         evidence=attrs.evolve(
-            _between(of_templates(digest, bad), first, last),
+            evidence,
             count=jump.failing,
+            first_time=_later(evidence.first_time, jump.start),
+            last_time=_earlier(evidence.last_time, jump.end + digest.width),
             marks=tuple(before[-2:]),
         ),
         trouble=worst.trouble,
@@ -225,7 +226,7 @@ def _about(mark: Mark, unit: str, start: int, line: int) -> bool:
 
 def _between(evidence: Evidence, first: int, last: int) -> Evidence:
     """Return the evidence without what lies outside a range of lines."""
-    spots = []
+    spots: list[Spot] = []
     for spot in evidence.spots:
         spans = tuple(
             attrs.evolve(span, first=max(first, span.first), last=min(last, span.last))
@@ -234,14 +235,28 @@ def _between(evidence: Evidence, first: int, last: int) -> Evidence:
         )
         if spans:
             inside = first <= spot.line <= last
-            spots.append(attrs.evolve(spot, spans=spans, line=spot.line if inside else spans[0].first,
-                                      sample=spot.sample if inside else ""))
+            spots.append(
+                attrs.evolve(
+                    spot,
+                    spans=spans,
+                    line=spot.line if inside else spans[0].first,
+                    sample=spot.sample if inside else "",
+                )
+            )
     return attrs.evolve(
         evidence,
         first_line=max(first, evidence.first_line),
         last_line=min(last, evidence.last_line),
         spots=tuple(spots),
     )
+
+
+def _later(time: float | None, bound: float) -> float:
+    return bound if time is None else max(time, bound)
+
+
+def _earlier(time: float | None, bound: float) -> float:
+    return bound if time is None else min(time, bound)
 
 
 def _spoken(seconds: float) -> str:

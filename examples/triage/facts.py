@@ -47,7 +47,7 @@ class Fact:
     unit: str = ""
     evidence: Evidence | None = None
     said: tuple[Said, ...] = ()
-    numbers: dict[str, int] = attrs.field(factory=dict)
+    numbers: dict[str, int] = attrs.field(factory=dict[str, int])
 
     @property
     def place(self) -> tuple[str, int, str, str, str]:
@@ -57,9 +57,12 @@ class Fact:
 
 
 def fact(orientation: Orientation, action: Action, *, by: str) -> Fact:
-    """Join an action with the evidence that was measured, whoever decided it."""
+    """Join an action with the evidence that was measured, whoever decided it.
+
+    A proposal carries none: its evidence counts for the incident that it belongs to.
+    """
     suspicion = suspicion_of(orientation, action.key)
-    if suspicion is None:
+    if suspicion is None or action.what == "propose_block":
         return Fact(
             source=orientation.source,
             number=orientation.number,

@@ -59,7 +59,7 @@ def compose(seed: int, lines: int) -> Composed:
     At 120,000 lines the guessing has more than 1,000 failed logins; smaller logs have less of
     everything, but never less than a person would notice.
     """
-    rng = Random(seed)  # noqa: S311 - not for secrets
+    rng = Random(seed)
     begin = _BEGIN + timedelta(days=rng.randrange(300))
     times = _Rhythm(begin, rng)
     plan = plants.draw(rng, lines=lines, begin=begin, days=_DAYS)
@@ -70,7 +70,9 @@ def compose(seed: int, lines: int) -> Composed:
         "shop.jsonl": _shop(times, sizes["shop.jsonl"], plan, rng),
         "dpkg.log": _dpkg(times, sizes["dpkg.log"], rng),
     }
-    timed["auth.log"].extend((when, _syslog_line(when, *said), "guessing") for when, said in plan.guesses)
+    timed["auth.log"].extend(
+        (when, _syslog_line(when, *said), "guessing") for when, said in plan.guesses
+    )
     timed["syslog"].extend((when, _syslog_line(when, *said), "disk") for when, said in plan.disk)
     _order_to_the_agent(plan, timed)
     return _composed(seed, timed, plan)
@@ -163,8 +165,14 @@ def _dpkg(times: _Rhythm, count: int, rng: Random) -> list[Timed]:
 def _order_to_the_agent(plan: plants.Plan, timed: dict[str, list[Timed]]) -> None:
     when, text = plan.order
     if plan.order_in == "shop.jsonl":
-        entry = {"level": "info", "service": "accounts", "msg": "GET /login", "status": 200,
-                 "client": "198.51.100.77", "agent": text}
+        entry: dict[str, object] = {
+            "level": "info",
+            "service": "accounts",
+            "msg": "GET /login",
+            "status": 200,
+            "client": "198.51.100.77",
+            "agent": text,
+        }
         line = _json_line(when, entry)
     elif plan.order_in == "auth.log":
         line = _syslog_line(when, "sshd[4242]", f"Invalid user {text} from 198.51.100.77 port 4242")

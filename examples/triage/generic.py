@@ -21,9 +21,10 @@ _UNIT_AFTER = re.compile(
 )
 _KLOG = re.compile(r"([IWEF])\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ ([\w./-]+):\d+\] (.*)")
 _PYTHON = re.compile(r"(DEBUG|INFO|WARNING|ERROR|CRITICAL):([\w.]*):(.*)")
-_EDGES = "[](){}<>:|,;-*\""
+_EDGES = '[](){}<>:|,;-*"'
 _WORD = re.compile(r"[A-Za-z][A-Za-z_.$/@-]+")
-_NO_NAMES = frozenset("UTC GMT CET CEST EST EDT PST PDT AM PM stdout stderr NULL null".split())
+_ZONES = ("UTC", "GMT", "CET", "CEST", "EST", "EDT", "PST", "PDT")
+_NO_NAMES = frozenset({*_ZONES, "AM", "PM", "stdout", "stderr", "NULL", "null"})
 
 
 def generic(line: str, clock: Clock) -> Fields:

@@ -78,7 +78,7 @@ class Incident:
     trouble: str = ""
     unit: str = ""
     subject: str = ""
-    numbers: dict[str, int] = attrs.field(factory=dict)
+    numbers: dict[str, int] = attrs.field(factory=dict[str, int])
     said: tuple[Statement, ...] = ()
     decided: tuple[Decided, ...] = ()
     points: tuple[Point, ...] = ()
@@ -145,16 +145,15 @@ def fold(key: str, facts: list[Fact], *, batches: int) -> Incident | None:
     evidence: Evidence | None = None
     for fact in told:
         assert fact.evidence is not None, "chosen so"
-        evidence = fact.evidence if evidence is None else _added(evidence, fact, key)
+        evidence = fact.evidence if evidence is None else merge(evidence, fact.evidence)
     opened = next((fact for fact in facts if fact.action.what == "open"), facts[0])
     if evidence is None:
         return None
     kind = opened.action.kind or "errors"
     numbers: dict[str, int] = {}
     for fact in told:
-        if fact.action.what != "propose_block":
-            for name, count in fact.numbers.items():
-                numbers[name] = numbers.get(name, 0) + count
+        for name, count in fact.numbers.items():
+            numbers[name] = numbers.get(name, 0) + count
     last = max(fact.number for fact in told)
     incident = Incident(
         key=f"{opened.source}/{key}",
@@ -178,13 +177,6 @@ def fold(key: str, facts: list[Fact], *, batches: int) -> Incident | None:
     chosen = max((f.action.severity for f in facts if f.action.severity), key=_level, default="")
     severity = max(severity_of(incident), chosen or "low", key=_level)
     return attrs.evolve(incident, severity=severity, summary=summary_of(incident))
-
-
-def _added(evidence: Evidence, fact: Fact, key: str) -> Evidence:
-    """Merge a fact's evidence. What a block is proposed on is counted already."""
-    assert fact.evidence is not None, "chosen so"
-    del key
-    return evidence if fact.action.what == "propose_block" else merge(evidence, fact.evidence)
 
 
 def severity_of(incident: Incident) -> str:
@@ -269,7 +261,7 @@ def _points(facts: list[Fact]) -> tuple[Point, ...]:
             count=fact.evidence.count,
         )
         for fact in facts
-        if fact.evidence is not None and fact.action.what != "propose_block"
+        if fact.evidence is not None
     ]
     while len(points) > _MOST_POINTS:
         points = [_joined(points[i : i + 2]) for i in range(0, len(points), 2)]

@@ -17,9 +17,24 @@ MOST = 20
 
 # Cheap words that any such text contains: only lines with one of them are looked at closely.
 _HINTS = (
-    "ignore", "disregard", "forget", "override", "instruction", "prompt", "you are", "you must",
-    "system:", "assistant:", "assistant", "[inst]", "<|im_", "block ", "whitelist", "do not report",
-    "jailbreak", "as an ai",
+    "ignore",
+    "disregard",
+    "forget",
+    "override",
+    "instruction",
+    "prompt",
+    "you are",
+    "you must",
+    "system:",
+    "assistant:",
+    "assistant",
+    "[inst]",
+    "<|im_",
+    "block ",
+    "whitelist",
+    "do not report",
+    "jailbreak",
+    "as an ai",
 )
 _WHOSE = r"(?:(?:all|any|every|your|the|these|those|my|our|of|previous|prior|above|earlier|other)\W+){0,5}"
 _ORDER = re.compile(
@@ -55,12 +70,15 @@ class Instruction:
     line: int
     shape: str
     text: str
+    time: float | None = None
 
 
-def find_instructions(lines: Sequence[str], *, first_line: int) -> tuple[tuple[Instruction, ...], int]:
+def find_instructions(
+    lines: Sequence[str], times: Sequence[float | None] = (), *, first_line: int
+) -> tuple[tuple[Instruction, ...], int]:
     """Return the orders found in a batch, at most `MOST` of them, and how many there were.
 
-    `first_line` is the number of the first of the lines.
+    `first_line` is the number of the first of the lines; `times` are theirs, if known.
     """
     whole = "\n".join(lines).lower()
     starts = _starts(lines)
@@ -86,6 +104,7 @@ def find_instructions(lines: Sequence[str], *, first_line: int) -> tuple[tuple[I
                     line=first_line + index,
                     shape=match.lastgroup or "order",
                     text=clean(_around(lines[index], match.start())),
+                    time=times[index] if index < len(times) else None,
                 )
             )
     return tuple(found), total

@@ -55,7 +55,10 @@ def auth(rng: Random) -> list[tuple[str, str]]:
         command = rng.choice(("/usr/bin/systemctl status nginx", "/usr/bin/tail /var/log/syslog"))
         unit = "sudo"
         return [
-            (unit, f"   {user} : TTY=pts/{rng.randrange(4)} ; PWD=/home/{user} ; USER=root ; COMMAND={command}"),
+            (
+                unit,
+                f"   {user} : TTY=pts/{rng.randrange(4)} ; PWD=/home/{user} ; USER=root ; COMMAND={command}",
+            ),
             (unit, f"pam_unix(sudo:session): session opened for user root by {user}(uid=0)"),
             (unit, "pam_unix(sudo:session): session closed for user root"),
         ]
@@ -64,9 +67,17 @@ def auth(rng: Random) -> list[tuple[str, str]]:
         name = rng.choice(_GUESSED)
         return [
             (unit, f"Invalid user {name} from {stranger} port {rng.randrange(1024, 65_000)}"),
-            (unit, f"Connection closed by invalid user {name} {stranger} port {rng.randrange(1024, 65_000)} [preauth]"),
+            (
+                unit,
+                f"Connection closed by invalid user {name} {stranger} port {rng.randrange(1024, 65_000)} [preauth]",
+            ),
         ]
-    return [(unit, f"Did not receive identification string from 192.0.2.{rng.choice((3, 4))} port {pid}")]
+    return [
+        (
+            unit,
+            f"Did not receive identification string from 192.0.2.{rng.choice((3, 4))} port {pid}",
+        )
+    ]
 
 
 def _login(rng: Random, unit: str, user: str, where: str, *, wrong: int) -> list[tuple[str, str]]:
@@ -90,7 +101,9 @@ def system(rng: Random) -> list[tuple[str, str]]:
     roll = rng.random()
     pid = rng.randrange(300, 32_000)
     if roll < 0.35:
-        return [(f"CRON[{pid}]", "(root) CMD (command -v debian-sa1 > /dev/null && debian-sa1 1 1)")]
+        return [
+            (f"CRON[{pid}]", "(root) CMD (command -v debian-sa1 > /dev/null && debian-sa1 1 1)")
+        ]
     if roll < 0.55:
         unit = rng.choice(("apt-daily", "logrotate", "man-db", "fstrim", "e2scrub_all"))
         return [
@@ -102,20 +115,46 @@ def system(rng: Random) -> list[tuple[str, str]]:
         return [
             ("dhclient[612]", "DHCPREQUEST for 192.0.2.10 on eth0 to 192.0.2.1 port 67"),
             ("dhclient[612]", "DHCPACK of 192.0.2.10 from 192.0.2.1"),
-            ("dhclient[612]", f"bound to 192.0.2.10 -- renewal in {rng.randrange(1200, 3400)} seconds."),
+            (
+                "dhclient[612]",
+                f"bound to 192.0.2.10 -- renewal in {rng.randrange(1200, 3400)} seconds.",
+            ),
         ]
     if roll < 0.80:
-        return [("smartd[701]", f"Device: /dev/sda [SAT], SMART Usage Attribute: 194 Temperature_Celsius changed from {rng.randrange(30, 40)} to {rng.randrange(30, 40)}")]
+        return [
+            (
+                "smartd[701]",
+                f"Device: /dev/sda [SAT], SMART Usage Attribute: 194 Temperature_Celsius changed from {rng.randrange(30, 40)} to {rng.randrange(30, 40)}",
+            )
+        ]
     if roll < 0.90:
-        return [("kernel", f"[{pid}.{pid}] perf: interrupt took too long ({rng.randrange(2500, 9000)} > {rng.randrange(2500, 9000)}), lowering kernel.perf_event_max_sample_rate")]
+        return [
+            (
+                "kernel",
+                f"[{pid}.{pid}] perf: interrupt took too long ({rng.randrange(2500, 9000)} > {rng.randrange(2500, 9000)}), lowering kernel.perf_event_max_sample_rate",
+            )
+        ]
     if roll < 0.96:
-        return [("systemd-resolved[510]", "Server returned error NXDOMAIN, mitigating potential DNS violation DVE-2018-0001, retrying transaction with reduced feature level UDP.")]
+        return [
+            (
+                "systemd-resolved[510]",
+                "Server returned error NXDOMAIN, mitigating potential DNS violation DVE-2018-0001, retrying transaction with reduced feature level UDP.",
+            )
+        ]
     if roll < 0.985:
-        return [("kernel", f"[{pid}.{pid}] audit: type=1400 audit({pid}.1:{pid}): apparmor=\"DENIED\" operation=\"open\" profile=\"snap.tool\" name=\"/proc/{pid}/maps\" pid={pid}")]
+        return [
+            (
+                "kernel",
+                f'[{pid}.{pid}] audit: type=1400 audit({pid}.1:{pid}): apparmor="DENIED" operation="open" profile="snap.tool" name="/proc/{pid}/maps" pid={pid}',
+            )
+        ]
     return [
         ("systemd[1]", "worker.service: Main process exited, code=exited, status=1/FAILURE"),
         ("systemd[1]", "worker.service: Failed with result 'exit-code'."),
-        ("systemd[1]", f"worker.service: Scheduled restart job, restart counter is at {rng.randrange(1, 9)}."),
+        (
+            "systemd[1]",
+            f"worker.service: Scheduled restart job, restart counter is at {rng.randrange(1, 9)}.",
+        ),
         ("systemd[1]", "Started worker.service - Background worker."),
     ]
 

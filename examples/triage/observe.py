@@ -55,7 +55,9 @@ class Digester:
             self._width = width_for(lines.times)
         starts = buckets_of(lines.times, self._width)
         counts, more = template_counts(lines, self._templates.template)
-        instructions, instruction_count = find_instructions(batch.lines, first_line=first)
+        instructions, instruction_count = find_instructions(
+            batch.lines, lines.times, first_line=first
+        )
         timed = [time for time in lines.times if time is not None]
         digest = Digest(
             source=source,

@@ -41,7 +41,7 @@ class Suspicion:
     trouble: str = ""
     unit: str = ""
     subject: str = ""
-    numbers: dict[str, int] = attrs.field(factory=dict)
+    numbers: dict[str, int] = attrs.field(factory=dict[str, int])
 
     @property
     def why(self) -> str:
@@ -51,7 +51,10 @@ class Suspicion:
 
 @attrs.frozen(kw_only=True)
 class Orientation:
-    """The picture of one batch: what is suspected, and each facet's reading as it was."""
+    """The picture of one batch: what is suspected, and each facet's reading as it was.
+
+    `done` says that the batch was the last of its source.
+    """
 
     source: str
     number: int
@@ -60,6 +63,7 @@ class Orientation:
     suspicions: tuple[Suspicion, ...] = ()
     readings: tuple[Reading, ...] = ()
     noisy: tuple[Noisy, ...] = ()
+    done: bool = False
 
 
 def synthesize(digest: Digest, readings: Iterable[Reading]) -> Orientation:
@@ -74,6 +78,7 @@ def synthesize(digest: Digest, readings: Iterable[Reading]) -> Orientation:
         suspicions=tuple(sorted(suspicions, key=lambda s: (-s.score, s.key))),
         readings=ordered,
         noisy=tuple(noisy for reading in ordered for noisy in reading.noisy),
+        done=digest.done,
     )
 
 
@@ -94,6 +99,7 @@ def _instructions(digest: Digest) -> list[Suspicion]:
         for found in digest.instructions
     )
     lines = [found.line for found in digest.instructions]
+    times = [found.time for found in digest.instructions if found.time is not None]
     why = f"{counted(digest.instruction_count, 'line')} that read like orders to an agent"
     return [
         Suspicion(
@@ -105,6 +111,8 @@ def _instructions(digest: Digest) -> list[Suspicion]:
                 count=digest.instruction_count,
                 first_line=min(lines),
                 last_line=max(lines),
+                first_time=min(times, default=None),
+                last_time=max(times, default=None),
                 spots=spots,
             ),
             said=(Said(facet="instructions", score=0.9, why=why),),

@@ -52,7 +52,7 @@ class ParserState:
     """What a parser must be told to go on in the middle of a source."""
 
     shape: str = ""
-    clock: ClockState = ClockState()
+    clock: ClockState = attrs.field(factory=ClockState)
 
 
 def detect(lines: Iterable[str]) -> str:

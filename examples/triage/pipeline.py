@@ -8,8 +8,10 @@ from .facts import Fact, fact
 from .incidents import Board
 from .observe import Observe
 from .orient import Orientation, synthesize
+from .report import Report, make_report
 from .rules import Known, decide, known_after
-from .sources import Source
+from .sources import Source, SourceError
+from .summary import Summing
 
 RULES = "rules"
 
@@ -45,3 +47,31 @@ class Lane:
         )
         self.known = known_after(self.known, facts)
         return digest, orientation, facts
+
+
+def analyse(sources: Iterable[Source], *, batch_lines: int = 2000) -> Report:
+    """Read all sources, taking turns, and report.
+
+    Raises:
+        SourceError: a source could not be read at all; one that breaks off later is reported.
+    """
+    lanes = [Lane(source, batch_lines=batch_lines) for source in sources]
+    sums = {lane.source.name: Summing(lane.source.name) for lane in lanes}
+    board = Board()
+    waiting = list(lanes)
+    while waiting:
+        for lane in waiting:
+            summing = sums[lane.source.name]
+            try:
+                digest, _, facts = lane.step()
+            except SourceError as error:
+                if not lane.observe.position.line:
+                    raise
+                summing.error = str(error)
+                continue
+            summing.add(digest)
+            board.add(facts)
+        waiting = [lane for lane in waiting if not lane.done and not sums[lane.source.name].error]
+    for lane in lanes:
+        lane.observe.close()
+    return make_report(board, [summing.summary() for summing in sums.values()])

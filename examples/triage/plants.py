@@ -78,11 +78,29 @@ def _guesses(
         if name in ("root", "backup"):
             failure = f"pam_unix(sshd:auth): authentication failure; logname= uid=0 euid=0 tty=ssh ruser= rhost={address}  user={name}"
             found.append((when, (unit, failure)))
-            found.append((when, (unit, f"Failed password for {name} from {address} port {port} ssh2")))
+            found.append(
+                (when, (unit, f"Failed password for {name} from {address} port {port} ssh2"))
+            )
         else:
-            found.append((when, (unit, f"Failed password for invalid user {name} from {address} port {port} ssh2")))
+            found.append(
+                (
+                    when,
+                    (
+                        unit,
+                        f"Failed password for invalid user {name} from {address} port {port} ssh2",
+                    ),
+                )
+            )
         if rng.random() < 0.3:
-            found.append((when, (unit, f"Connection closed by authenticating user {name} {address} port {port} [preauth]")))
+            found.append(
+                (
+                    when,
+                    (
+                        unit,
+                        f"Connection closed by authenticating user {name} {address} port {port} [preauth]",
+                    ),
+                )
+            )
     return tuple(found)
 
 
@@ -96,14 +114,19 @@ def _disk(
     found: list[tuple[datetime, tuple[str, str]]] = []
     for moment in sorted(rng.random() ** 0.4 for _ in range(count)):
         when = begin + timedelta(seconds=seconds * moment)
-        sector, uptime = rng.randrange(10_000, 900_000_000), f"[{int(seconds * moment)}.{rng.randrange(1000):03d}]"
+        sector, uptime = (
+            rng.randrange(10_000, 900_000_000),
+            f"[{int(seconds * moment)}.{rng.randrange(1000):03d}]",
+        )
         kinds = [
             f"{uptime} blk_update_request: I/O error, dev {device}, sector {sector} op 0x0:(READ) flags 0x0",
             f"{uptime} sd 2:0:0:0: [{device}] tag#{rng.randrange(32)} Sense Key : Medium Error [current]",
             f"{uptime} Buffer I/O error on dev {part}, logical block {sector // 8}, async page read",
         ]
         if moment > 0.8:
-            kinds.append(f"{uptime} EXT4-fs error (device {part}): ext4_find_entry:1455: inode #{sector}: comm postgres: reading directory lblock 0")
+            kinds.append(
+                f"{uptime} EXT4-fs error (device {part}): ext4_find_entry:1455: inode #{sector}: comm postgres: reading directory lblock 0"
+            )
         found.append((when, ("kernel", rng.choice(kinds))))
     return tuple(found)
 

@@ -9,9 +9,9 @@ _HISTORY = 240
 _WINDOW_LINES = 20
 _WINDOW_CELLS = 12
 _BASELINE_LINES = 40
-_FEW = 8
-_SURE = 14.0
-"""Nats: the chance of so many failures at the usual rate is below e**-14."""
+_FEW = 12
+_SURE = 18.0
+"""Nats: the chance of so many failures at the usual rate is below e**-18."""
 
 
 @attrs.frozen(kw_only=True)

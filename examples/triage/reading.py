@@ -5,7 +5,7 @@ import gzip
 import hashlib
 import io
 import zlib
-from collections.abc import Iterator
+from collections.abc import Generator
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -72,18 +72,14 @@ class Reader:
         self._held: _Stream | None = None
         self._at = 0
 
-    def read(
-        self, position: Position, *, max_lines: int = 2000, max_bytes: int = 4 << 20
-    ) -> Batch:
+    def read(self, position: Position, *, max_lines: int = 2000, max_bytes: int = 4 << 20) -> Batch:
         """Read up to so many lines and about so many bytes.
 
         Raises:
             SourceError: the source is not there (any more), not what it was, or broken.
         """
         with self._explained(position), self._stream_at(position) as stream:
-            batch = _take(
-                stream, position, max_lines, max_bytes, waits=self.source.kind == "stdin"
-            )
+            batch = _take(stream, position, max_lines, max_bytes, waits=self.source.kind == "stdin")
             self._at = batch.position.offset
             return batch
 
@@ -107,7 +103,7 @@ class Reader:
         self.close()
 
     @contextlib.contextmanager
-    def _stream_at(self, position: Position) -> Iterator[_Stream]:
+    def _stream_at(self, position: Position) -> Generator[_Stream, None, None]:
         if self.source.kind == "text":
             with Path(self.source.path).open("rb") as stream:
                 self._check_same(stream, position)
@@ -129,14 +125,12 @@ class Reader:
     def _open(self, position: Position) -> _Stream:
         if self.source.kind == "stdin":
             return open_spool(self.source.path, feed=self._feed, offset=position.offset)
-        stream = gzip.open(self.source.path, "rb")
-        try:
+        with contextlib.ExitStack() as stack:
+            stream = stack.enter_context(gzip.open(self.source.path, "rb"))
             self._check_same(stream, position)
             stream.seek(position.offset)
-        except BaseException:
-            stream.close()
-            raise
-        return stream
+            stack.pop_all()  # it stays open: going back means to unpack again
+            return stream
 
     def _check_same(self, stream: _Stream, position: Position) -> None:
         head = stream.read(min(position.offset, _MARK) if position.offset else _MARK)
@@ -152,7 +146,7 @@ class Reader:
             )
 
     @contextlib.contextmanager
-    def _explained(self, position: Position) -> Iterator[None]:
+    def _explained(self, position: Position) -> Generator[None, None, None]:
         """Turn what the system says into a sentence about this source."""
         name, line = self.source.name, position.line
         try:

@@ -22,19 +22,7 @@ class Finding:
     evidence: Evidence
     trouble: str = ""
     unit: str = ""
-    numbers: dict[str, int] = attrs.field(factory=dict)
-
-
-@attrs.frozen(kw_only=True)
-class Reading:
-    """One facet's view of one batch, with a summary for people."""
-
-    facet: str
-    source: str
-    number: int
-    note: str
-    findings: tuple[Finding, ...] = ()
-    noisy: tuple["Noisy", ...] = ()
+    numbers: dict[str, int] = attrs.field(factory=dict[str, int])
 
 
 @attrs.frozen(kw_only=True)
@@ -46,6 +34,18 @@ class Noisy:
     text: str
     count: int
     share: float
+
+
+@attrs.frozen(kw_only=True)
+class Reading:
+    """One facet's view of one batch, with a summary for people."""
+
+    facet: str
+    source: str
+    number: int
+    note: str
+    findings: tuple[Finding, ...] = ()
+    noisy: tuple[Noisy, ...] = ()
 
 
 def by_score(findings: list[Finding], most: int = 60) -> tuple[Finding, ...]:

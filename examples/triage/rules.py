@@ -146,7 +146,8 @@ def _related(suspicion: Suspicion, standing: dict[str, Standing]) -> str | None:
         ):
             return incident.key
     return next(
-        (i.key for i in standing.values() if i.kind == "more" and mine and mine <= i.templates), None
+        (i.key for i in standing.values() if i.kind == "more" and mine and mine <= i.templates),
+        None,
     )
 
 

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable
+from typing import cast
 
 from . import levels
 from .structured import fields_of
@@ -32,8 +33,10 @@ _BRACKETED = re.compile(
     r"\[([A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]?\d \d\d:\d\d:\d\d(?:\.\d+)? \d{4})\] "
     r"\[(?:([\w-]*):)?(\w+)\] (?:\[pid \d+(?::tid \d+)?\] )?(.*)"
 )
-_DPKG = re.compile(r"((?:19|20)\d\d-\d\d-\d\d \d\d:\d\d:\d\d) ((?:status|startup|install|upgrade|"
-    r"configure|trigproc|remove|purge|conffile|update|processing)\b.*)")
+_DPKG = re.compile(
+    r"((?:19|20)\d\d-\d\d-\d\d \d\d:\d\d:\d\d) ((?:status|startup|install|upgrade|"
+    r"configure|trigproc|remove|purge|conffile|update|processing)\b.*)"
+)
 _APT = re.compile(
     r"(Start-Date|End-Date|Commandline|Requested-By|Install|Upgrade|Remove|Purge|Reinstall|"
     r"Downgrade|Error): (.*)"
@@ -129,7 +132,9 @@ def json_line(line: str, clock: Clock) -> Fields | None:
         entry = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    return fields_of(entry, clock) if isinstance(entry, dict) else None
+    if not isinstance(entry, dict):
+        return None
+    return fields_of(cast(dict[str, object], entry), clock)
 
 
 def _status_level(status: str) -> str:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from functools import lru_cache
+from typing import cast
 
 import attrs
 
@@ -119,7 +120,8 @@ def _text(entry: Mapping[str, object], keys: tuple[str, ...]) -> str:
         if isinstance(value, str) and value:
             return value
         if isinstance(value, dict):
-            inner = value.get("name") or value.get("message")
+            named = cast(dict[str, object], value)
+            inner = named.get("name") or named.get("message")
             if isinstance(inner, str) and inner:
                 return inner
     return ""

@@ -185,7 +185,9 @@ def entity_counts(lines: Lines) -> tuple[EntityCount, ...]:
     for group in sorted({kind for kind, _ in found}):
         names = [key for key in found if key[0] == group and (found[key].where or group in _WHO)]
         names.sort(key=lambda key: (-len(found[key].where), -found[key].count, key[1]))
-        kept.extend(_entity(lines, key, found[key]) for key in names[: _MOST_ENTITIES.get(group, 16)])
+        kept.extend(
+            _entity(lines, key, found[key]) for key in names[: _MOST_ENTITIES.get(group, 16)]
+        )
     return tuple(kept)
 
 

@@ -9,6 +9,7 @@ by January; once a line of the same log names a year, that year is taken. No clo
 import math
 import re
 from collections.abc import Callable
+from datetime import UTC, datetime
 from functools import lru_cache
 
 import attrs
@@ -17,12 +18,8 @@ BASE_YEAR = 1972
 _DAY = 86_400.0
 _HALF_YEAR = 180 * _DAY
 _EARLIEST, _LATEST = 2.0e8, 8.0e9
-_MONTHS = {
-    name: number
-    for number, name in enumerate(
-        "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(), start=1
-    )
-}
+_NAMES = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_MONTHS = {name: number for number, name in enumerate(_NAMES, start=1)}
 
 
 @attrs.frozen(kw_only=True)
@@ -160,9 +157,7 @@ def _iso(m: re.Match[str], clock: Clock) -> float | None:
 
 def _short_year(m: re.Match[str], clock: Clock) -> float | None:
     year, month, day, hour, minute, second = m.groups()
-    return clock.at(
-        2000 + int(year), int(month), int(day), _clock_seconds(hour, minute, second)
-    )
+    return clock.at(2000 + int(year), int(month), int(day), _clock_seconds(hour, minute, second))
 
 
 def _month_first(m: re.Match[str], clock: Clock) -> float | None:
@@ -189,9 +184,7 @@ def _named_month(m: re.Match[str], clock: Clock) -> float | None:
 
 def _no_year(m: re.Match[str], clock: Clock) -> float | None:
     month, day, hour, minute, second, fraction = m.groups()
-    return clock.without_year(
-        int(month), int(day), _clock_seconds(hour, minute, second, fraction)
-    )
+    return clock.without_year(int(month), int(day), _clock_seconds(hour, minute, second, fraction))
 
 
 def _of_day(m: re.Match[str], clock: Clock) -> float | None:
@@ -229,7 +222,12 @@ _DIGIT_SHAPES: tuple[_Shape, ...] = (
     ),
     (re.compile(r"(1\d{9}(?:\d{3}|\d{6}|\d{9})?(?:\.\d{1,9})?)(?=[\s\],;|]|$)"), _number),
     (re.compile(rf"(\d\d)/{_MON}/(\d{{4}})[: ]{_HMS}(?: ([+-]\d{{4}}))?"), _access),
-    (re.compile(r"(\d\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01]) ([01]\d|2[0-3])([0-5]\d)([0-6]\d)(?=\s)"), _short_year),
+    (
+        re.compile(
+            r"(\d\d)(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01]) ([01]\d|2[0-3])([0-5]\d)([0-6]\d)(?=\s)"
+        ),
+        _short_year,
+    ),
     (re.compile(rf"{_MD}[-/]((?:19|20)\d\d),? {_HMS}(?: (AM|PM))?"), _month_first),
     (re.compile(rf"(\d\d)/{_MD},? {_HMS}"), _short_year),
     (re.compile(rf"{_MD} {_HMS}(?:[.,](\d{{1,9}}))?"), _no_year),
@@ -277,3 +275,22 @@ def stamp_end(text: str, at: int) -> int:
         if match:
             return match.end()
     return at
+
+
+def in_base_year(time: float) -> float:
+    """Return the same day and moment in the year of undated logs, to compare with them."""
+    day, seconds = divmod(time, _DAY)
+    date = datetime.fromtimestamp(day * _DAY, UTC)
+    return _days(BASE_YEAR, date.month, date.day) * _DAY + seconds
+
+
+def spoken_time(time: float | None, *, dated: bool) -> str:
+    """Return a time as people read it, in UTC; without the year where it is unknown."""
+    if time is None or not 0 <= time < _LATEST:
+        return ""
+    moment = datetime.fromtimestamp(time, UTC)
+    if dated:
+        return f"{moment:%Y-%m-%d %H:%M:%S}"
+    if time < 300 * _DAY:  # seconds since a machine started
+        return f"+{time:,.0f} s"
+    return f"{moment:%b} {moment.day} {moment:%H:%M:%S}"

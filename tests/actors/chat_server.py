@@ -130,7 +130,7 @@ class ChatServer:
         try:
             async with stream:
                 await self._answer(stream)
-        except trio.BrokenResourceError:
+        except* trio.BrokenResourceError:
             self.hung_up.set()
         finally:
             self.open_connections -= 1
@@ -148,9 +148,13 @@ class ChatServer:
             nursery.cancel_scope.cancel()
 
     async def _watch(self, stream: trio.SocketStream, scope: trio.CancelScope) -> None:
-        if not await stream.receive_some(1):
-            self.hung_up.set()
-            scope.cancel()
+        try:
+            while await stream.receive_some(1):
+                pass
+        except trio.BrokenResourceError:
+            pass
+        self.hung_up.set()
+        scope.cancel()
 
 
 async def _read_request(stream: trio.SocketStream) -> tuple[dict[str, str] | None, bytes]:

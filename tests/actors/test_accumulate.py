@@ -44,7 +44,11 @@ def calls_of(*deltas: ToolCallDelta, tools: Sequence[str] = ()) -> list[tuple[st
 
 
 def call(
-    arguments: str = "", *, index: int | None = None, id: str = "", name: str = ""  # noqa: A002
+    arguments: str = "",
+    *,
+    index: int | None = None,
+    id: str = "",
+    name: str = "",  # noqa: A002
 ) -> ToolCallDelta:
     return ToolCallDelta(index=index, id=id, name=name, arguments=arguments)
 
@@ -153,16 +157,16 @@ def test_b01_two_calls_that_share_an_index_are_told_apart_by_id(index: int | Non
 
 
 def test_b01_two_whole_calls_with_one_index_and_no_id() -> None:
-    found = calls_of(
-        call('{"a":1}', index=0, name="f"), call('{"a":2}', index=0, name="f")
-    )
+    found = calls_of(call('{"a":1}', index=0, name="f"), call('{"a":2}', index=0, name="f"))
     assert [(name, raw) for _, name, raw in found] == [("f", '{"a":1}'), ("f", '{"a":2}')]
     assert len({call_id for call_id, _, _ in found}) == 2
 
 
 def test_b01_an_index_that_counts_chunks_is_overruled_by_the_id() -> None:
     assert calls_of(
-        call('{"a"', index=0, id="x", name="f"), call(":1", index=1, id="x"), call("}", index=2, id="x")
+        call('{"a"', index=0, id="x", name="f"),
+        call(":1", index=1, id="x"),
+        call("}", index=2, id="x"),
     ) == [("x", "f", '{"a":1}')]
 
 
@@ -221,9 +225,9 @@ def test_b04_a_name_in_two_pieces() -> None:
 
 @pytest.mark.parametrize("blank", ["", " "])
 def test_b04_a_blank_name_never_overwrites(blank: str) -> None:
-    assert calls_of(
-        call('{"a"', index=0, id="x", name="f"), call(":1}", index=0, name=blank)
-    ) == [("x", "f", '{"a":1}')]
+    assert calls_of(call('{"a"', index=0, id="x", name="f"), call(":1}", index=0, name=blank)) == [
+        ("x", "f", '{"a":1}')
+    ]
 
 
 @pytest.mark.parametrize(

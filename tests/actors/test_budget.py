@@ -141,9 +141,7 @@ def test_b32_the_last_known_value_of_each_field_counts() -> None:
         Usage(output_tokens=10),
         Usage(input_tokens=25, output_tokens=15, cache_read_tokens=100),
     ]
-    assert latest_usage(reports) == Usage(
-        input_tokens=25, output_tokens=15, cache_read_tokens=100
-    )
+    assert latest_usage(reports) == Usage(input_tokens=25, output_tokens=15, cache_read_tokens=100)
     assert latest_usage([Usage()]) is None
 
 

@@ -139,7 +139,9 @@ artifacts: st.SearchStrategy[StoredArtifact] = st.one_of(
 )
 roles: st.SearchStrategy[Role] = st.sampled_from(["system", "user", "assistant", "tool"])
 turns_of_any_kind = st.lists(
-    st.builds(Turn, id=st.just("t"), role=roles, artifacts=st.lists(artifacts, max_size=4).map(tuple)),
+    st.builds(
+        Turn, id=st.just("t"), role=roles, artifacts=st.lists(artifacts, max_size=4).map(tuple)
+    ),
     max_size=8,
 )
 

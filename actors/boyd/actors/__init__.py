@@ -34,6 +34,7 @@ from boyd.actors.events import (
 from boyd.actors.ooda.agent import Ooda
 from boyd.actors.ooda.cycle import ActionResult, Cycle, CycleComplete, Decision, PhaseStarted
 from boyd.actors.ooda.current import Current, current_cycle
+from boyd.actors.ooda.products import Product, read_products
 from boyd.actors.patterns.react import ReAct, StepLimit
 from boyd.actors.providers.errors import ModelError
 from boyd.actors.providers.openai import OpenAI
@@ -43,7 +44,8 @@ from boyd.actors.runs.run import Run
 from boyd.actors.runs.runnable import Runnable
 from boyd.actors.secret import Secret
 from boyd.actors.swarm.blackboard import Blackboard
-from boyd.actors.swarm.swarm import MemberFinished, Swarm
+from boyd.actors.swarm.swarm import MemberFinished, Swarm, SwarmStarted
+from boyd.actors.tools.questions import Question, questions_of
 from boyd.actors.tools.define import Tool, tool
 from boyd.actors.tools.spec import Call, Effect, Risk, ToolError
 
@@ -74,7 +76,9 @@ __all__ = [
     "OpenAI",
     "Pending",
     "PhaseStarted",
+    "Product",
     "Provider",
+    "Question",
     "ReAct",
     "Reasoning",
     "ReasoningDelta",
@@ -90,6 +94,7 @@ __all__ = [
     "StepLimit",
     "StopReason",
     "Swarm",
+    "SwarmStarted",
     "Text",
     "TextDelta",
     "Tool",
@@ -104,5 +109,7 @@ __all__ = [
     "Usage",
     "check_transcript",
     "current_cycle",
+    "questions_of",
+    "read_products",
     "tool",
 ]

@@ -69,19 +69,20 @@ class Ids:
 class Offload(Protocol):
     """Runs blocking functions without holding the loop."""
 
-    async def run(self, fn: Callable[[*Ts], T], *args: *Ts) -> T:
+    async def run(self, fn: Callable[[*Ts], T], *args: *Ts, abandon: bool = False) -> T:
         """Call `fn(*args)` elsewhere and return what it returns.
 
-        A cancel does not abandon the work: it is delivered when `fn` has ended.
+        A cancel is delivered when `fn` has ended; with `abandon` at once, and
+        `fn` is left to end by itself, for reads that may wait for ever.
         """
         ...
 
 
 class ThreadOffload:
-    """Trio's worker threads, waited for even when cancelled."""
+    """Trio's worker threads."""
 
-    async def run(self, fn: Callable[[*Ts], T], *args: *Ts) -> T:
-        return await trio.to_thread.run_sync(fn, *args, abandon_on_cancel=False)
+    async def run(self, fn: Callable[[*Ts], T], *args: *Ts, abandon: bool = False) -> T:
+        return await trio.to_thread.run_sync(fn, *args, abandon_on_cancel=abandon)
 
 
 def _default_dispatcher() -> Dispatcher:

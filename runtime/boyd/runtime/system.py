@@ -264,9 +264,13 @@ class System:
         finally:
             due.cancel()
 
-    async def offload(self, fn: Callable[[*Ts], T], /, *args: *Ts) -> T:
-        """Run a blocking function through the offload seam; it is waited for, also when cancelled."""
-        result = await self.seams.offload.run(fn, *args)
+    async def offload(self, fn: Callable[[*Ts], T], /, *args: *Ts, abandon: bool = False) -> T:
+        """Run a blocking function through the offload seam.
+
+        It is waited for, also when cancelled; with `abandon` a cancel leaves it
+        to end by itself, which only a read that changes nothing may.
+        """
+        result = await self.seams.offload.run(fn, *args, abandon=abandon)
         await self.dispatcher.enter()
         return result
 

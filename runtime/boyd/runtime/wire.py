@@ -108,16 +108,19 @@ def _unique_text_keys(pairs: Sequence[tuple[object, object]]) -> dict[object, ob
 
 def _check(tree: object, limits: Limits) -> None:
     # A stack of our own: a hostile frame nests deeper than Python recurses.
-    stack: list[tuple[object, int]] = [(tree, 0)]
+    # Only containers are put on it: a tree is mostly leaves.
+    finite = limits.finite
+    stack: list[tuple[object, int]] = [([tree], 0)]
     while stack:
         node, depth = stack.pop()
-        if depth > limits.depth:
+        if depth > limits.depth + 1:
             raise WireError(f"nested deeper than {limits.depth}")
-        if isinstance(node, dict):
-            stack.extend((value, depth + 1) for value in cast("dict[str, object]", node).values())
-        elif isinstance(node, list):
-            stack.extend((value, depth + 1) for value in cast("list[object]", node))
-        elif isinstance(node, msgpack.Timestamp):
-            raise WireError("timestamps travel as numbers")
-        elif limits.finite and isinstance(node, float) and node - node != 0:
-            raise WireError("NaN and infinity are not accepted here")
+        leaves = cast("dict[str, object]", node).values() if node.__class__ is dict else cast("list[object]", node)
+        for leaf in leaves:
+            kind = leaf.__class__
+            if kind is list or kind is dict:
+                stack.append((leaf, depth + 1))
+            elif kind is msgpack.Timestamp:
+                raise WireError("timestamps travel as numbers")
+            elif finite and kind is float and leaf - leaf != 0:  # type: ignore[operator]
+                raise WireError("NaN and infinity are not accepted here")

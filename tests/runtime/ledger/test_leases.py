@@ -6,7 +6,9 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Final
 
 import attrs
 import pytest
@@ -160,13 +162,19 @@ def test_a_holder_of_an_earlier_boot_is_dead() -> None:
     assert machine.is_dead(attrs.evolve(machine.me(), boot="another boot"))
 
 
-@pytest.mark.parametrize(
-    "doubt",
-    [{"space": "pid:[1]", "pid": 1 << 30}, {"boot": ""}, {"pid": 0}, {"pid": -1}, {"start": ""}],
+DOUBTS: Final[Sequence[Callable[[Holder], Holder]]] = (
+    lambda me: attrs.evolve(me, space="pid:[1]", pid=1 << 30),
+    lambda me: attrs.evolve(me, boot=""),
+    lambda me: attrs.evolve(me, pid=0),
+    lambda me: attrs.evolve(me, pid=-1),
+    lambda me: attrs.evolve(me, start=""),
 )
-def test_in_doubt_nobody_is_dead(doubt: dict[str, object]) -> None:
+
+
+@pytest.mark.parametrize("doubt", DOUBTS)
+def test_in_doubt_nobody_is_dead(doubt: Callable[[Holder], Holder]) -> None:
     machine = Machine()
-    assert not machine.is_dead(attrs.evolve(machine.me(), **doubt))
+    assert not machine.is_dead(doubt(machine.me()))
 
 
 def test_a_killed_process_is_dead_before_and_after_it_is_reaped() -> None:
@@ -203,9 +211,13 @@ trio.run(main)
 """
 
 
+def start_holder(path: Path) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-c", HOLDER, str(path)], stdout=subprocess.PIPE)
+
+
 async def test_the_lease_of_a_killed_process_is_taken_over_at_once(tmp_path: Path) -> None:
     path = tmp_path / "ledger.db"
-    child = subprocess.Popen([sys.executable, "-c", HOLDER, str(path)], stdout=subprocess.PIPE)
+    child = start_holder(path)
     assert child.stdout
     try:
         token = int(child.stdout.readline())
@@ -242,15 +254,17 @@ async def test_a_second_runner_is_refused_and_told_by_whom() -> None:
 
 async def test_losing_it_cancels_the_block(autojump_clock: MockClock) -> None:
     async with open_memory_ledger() as ledger:
-        reached: list[Lease] = []
-        with pytest.raises(LeaseLost):
+
+        async def run() -> None:
             async with open_lease(ledger, T, owner="me", ttl=10.0) as lease:
                 await ledger.release(lease)
-                reached.append(await ledger.acquire(T, owner="another", ttl=60.0))
+                await ledger.acquire(T, owner="another", ttl=60.0)
                 await trio.sleep_forever()
-        with pytest.raises(LeaseHeld):
+
+        with pytest.raises(LeaseLost):
+            await run()
+        with pytest.raises(LeaseHeld, match="another"):
             await ledger.acquire(T, owner="me")
-        assert reached
 
 
 async def test_what_the_block_raises_leaves_unchanged() -> None:

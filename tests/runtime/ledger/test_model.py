@@ -184,7 +184,7 @@ class Run:
         tip = len(self.model.threads.get(step.thread, []))
         after = ANY if step.behind is None else tip - step.behind
         lease = self.leases[0] if step.fenced and self.leases else None
-        entries = [Entry(kind=kind, id=id, body=body) for kind, id, body in step.facts]
+        entries = [Entry(kind=kind, id=name, body=body) for kind, name, body in step.facts]
         wanted = self.model.append(step, after, lease.token if lease else None)
         got = await outcome(lambda: ledger.append(step.thread, entries, after=after, lease=lease))
         assert got == wanted
@@ -272,9 +272,7 @@ def lose_the_fourth(
     return new_entries(thread, entries, after=after, tip=tip, known=known)[:3]
 
 
-@pytest.mark.parametrize(
-    "mutant", [forget_the_tip, forget_the_ids, be_one_behind, lose_the_fourth]
-)
+@pytest.mark.parametrize("mutant", [forget_the_tip, forget_the_ids, be_one_behind, lose_the_fourth])
 def test_a_planted_fault_is_found(mutant: NewEntries, monkeypatch: pytest.MonkeyPatch) -> None:
     @settings(max_examples=200, phases=[Phase.generate], database=None)
     @given(IN_MEMORY)

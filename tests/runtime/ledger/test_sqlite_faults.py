@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import cast
 
 import apsw
 import pytest
 import trio
 
-from boyd.runtime.errors import LedgerCorrupt, LedgerUnavailable, OutcomeUnknown
-from boyd.runtime.ledger import ANY, Durability, Ledger, open_sqlite_ledger
+from boyd.runtime.errors import LedgerCorrupt, LedgerError, LedgerUnavailable, OutcomeUnknown
+from boyd.runtime.ledger import ANY, Durability, Ledger, open_sqlite_ledger, sqlite
 from boyd.runtime.ledger.sqlite import SqliteLedger
+from boyd.runtime.ledger.sqlite_database import Database
+from boyd.runtime.ledger.sqlite_threads import SCHEMA
 from boyd.runtime.testing import cancel_at_each_checkpoint
 from boyd.runtime.testing.ledger_conformance import entry, ids_of
-
-T = "a thread"
+from tests.runtime.ledger.files import T, names_in
 
 
 class FailingStatement:
@@ -27,17 +28,17 @@ class FailingStatement:
     def __init__(self, ledger: Ledger, error: Callable[[], Exception]) -> None:
         assert isinstance(ledger, SqliteLedger)
         self.error = error
-        self.left = 0
-        self.failed = False
+        self.arm(0)
         self.connections = [ledger._tables._db._connection, ledger._reader._connection]
         for connection in self.connections:
             connection.exec_trace = self.trace
 
-    def arm(self, k: int) -> None:
-        self.left, self.failed = k, False
+    def arm(self, k: int, only: str = "") -> None:
+        """Fail the k-th statement from now on, of all or of those with `only` in them."""
+        self.left, self.only, self.failed = k, only, False
 
-    def trace(self, *_: object) -> bool:
-        if self.left:
+    def trace(self, _cursor: object, statement: str, _values: object) -> bool:
+        if self.left and self.only in statement:
             self.left -= 1
             if not self.left:
                 self.failed = True
@@ -71,7 +72,7 @@ async def test_whatever_statement_fails_the_error_is_typed_and_trying_again_work
             lambda: ledger.read("fork"),
             lambda: ledger.read(T, kinds=["test.fact"]),
             lambda: ledger.tip("fork"),
-            lambda: ledger.threads(),
+            ledger.threads,
             lambda: ledger.renew(lease),
             acquire_and_release,
             lambda: ledger.release(lease),
@@ -98,6 +99,24 @@ async def each_statement_fails(
             assert k > 1
             return
     pytest.fail("it never ended")
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome"),
+    [(apsw.IOError, OutcomeUnknown), (apsw.FullError, LedgerUnavailable)],
+)
+async def test_of_a_commit_that_fails_only_a_full_disk_says_what_became_of_it(
+    tmp_path: Path, error: Callable[[], Exception], outcome: type[LedgerError]
+) -> None:
+    async with open_sqlite_ledger(tmp_path / "l.db") as ledger:
+        await ledger.append(T, [entry("one")], after=0)
+        faults = FailingStatement(ledger, error)
+        faults.arm(1, only="commit")
+        with pytest.raises(outcome) as caught:
+            await ledger.append(T, [entry("two"), entry("three")], after=1)
+        if isinstance(caught.value, OutcomeUnknown):
+            assert caught.value.ids == ("two", "three")
+        assert await ledger.append(T, [entry("two"), entry("three")], after=1) == 3
 
 
 async def test_a_cancel_at_any_step_tears_no_append(tmp_path: Path) -> None:
@@ -171,20 +190,58 @@ async def test_a_cancel_at_any_step_of_opening_and_closing_leaves_a_ledger(tmp_p
     async def scenario() -> None:
         nonlocal count
         count += 1
+        (tmp_path / str(count)).mkdir()
         async with (
-            open_sqlite_ledger(tmp_path / f"{count}.db") as ledger,
+            open_sqlite_ledger(tmp_path / str(count) / "ledger.db") as ledger,
             ledger.open_follow(T) as entries,
         ):
             await ledger.append(T, [entry("one")], after=0)
             assert (await entries.receive()).id == "one"
 
     async def check() -> None:
-        path = tmp_path / f"{count}.db"
+        path = tmp_path / str(count) / "ledger.db"
         async with open_sqlite_ledger(path) as ledger:
             assert await ids_of(ledger) in ([], ["one"])
-        assert [p.name for p in tmp_path.iterdir() if p.name.startswith(f"{count}.db-")] == []
+        assert names_in(path.parent) == ["ledger.db"]
 
     assert await cancel_at_each_checkpoint(scenario, check, limit=300) > 10
+
+
+@contextmanager
+def locked(path: Path) -> Generator[None]:
+    """Somebody else holds the write lock of a file."""
+    # A ledger's own connection: two SQLite libraries in one process do not see each other.
+    other = Database(str(path), SCHEMA, Durability.NORMAL)
+    with other.writing():
+        yield
+    other.close()
+
+
+async def test_a_locked_file_is_waited_for_and_then_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite, "BUSY_WAIT", 0.1)
+    path = tmp_path / "l.db"
+    async with open_sqlite_ledger(path) as ledger:
+        with locked(path), pytest.raises(LedgerUnavailable, match=f"{path} is locked by another"):
+            await ledger.append(T, [entry("one")], after=0)
+        assert await ledger.append(T, [entry("one")], after=0) == 1
+
+
+async def test_a_locked_file_keeps_nobody_from_leaving(tmp_path: Path) -> None:
+    path = tmp_path / "l.db"
+    begun = trio.current_time()
+
+    async def caller(ledger: Ledger) -> None:
+        with pytest.raises(LedgerError):
+            await ledger.append(T, [entry("one")], after=0)
+
+    with trio.move_on_after(0.2):
+        async with open_sqlite_ledger(path) as ledger, trio.open_nursery() as nursery:
+            with locked(path):
+                nursery.start_soon(caller, ledger)
+                await trio.sleep_forever()
+    assert trio.current_time() - begun < 5
 
 
 LIMITED = """
@@ -214,7 +271,7 @@ async def test_a_disk_that_fails_in_mid_commit_loses_nothing_acknowledged(tmp_pa
     path = tmp_path / "ledger.db"
     command = [sys.executable, "-c", LIMITED, str(path)]
     child = await trio.run_process(command, capture_stdout=True, capture_stderr=True, check=False)
-    *acked, end = cast("bytes", child.stdout).decode().split()
+    *acked, end = child.stdout.decode().split()
     assert end in ("OutcomeUnknown", "LedgerUnavailable"), child.stderr
     assert acked
     async with open_sqlite_ledger(path) as ledger:
@@ -223,5 +280,3 @@ async def test_a_disk_that_fails_in_mid_commit_loses_nothing_acknowledged(tmp_pa
         assert len(stored) <= len(acked) + 1
         again = entry(str(len(acked)), bytes(3000))
         assert await ledger.append("t", [again], after=len(acked)) == len(acked) + 1
-
-

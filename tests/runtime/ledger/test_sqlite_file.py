@@ -1,48 +1,21 @@
-"""The file of a SQLite ledger: what is made, what is refused, what is found damaged."""
+"""The file of a SQLite ledger: what is made, what is refused, what is left alone."""
 
 from __future__ import annotations
 
 import os
-import sqlite3
 import stat
 import subprocess
 import sys
-from contextlib import closing
 from pathlib import Path
 
-import apsw
 import pytest
 import trio
 
-from boyd.runtime.errors import LedgerCorrupt, LedgerError, LedgerUnavailable
+from boyd.runtime.errors import LedgerUnavailable
 from boyd.runtime.ledger import Durability, open_ledger, open_sqlite_ledger, sqlite
 from boyd.runtime.testing import assert_no_leaks
 from boyd.runtime.testing.ledger_conformance import entry, ids_of
-
-T = "a thread"
-
-
-async def fill(path: Path, count: int = 5) -> None:
-    """A ledger of so many entries in one thread."""
-    async with open_sqlite_ledger(path) as ledger:
-        await ledger.append(T, [entry(str(n), b"body %d" % n) for n in range(count)], after=0)
-
-
-async def refuse(path: Path, error: type[LedgerError], text: str) -> None:
-    """Opening it fails with one sentence that names the file."""
-    with pytest.raises(error, match=text) as caught:
-        async with open_sqlite_ledger(path):
-            pytest.fail("it was opened")
-    assert str(path) in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-def edit(path: Path, *statements: str) -> None:
-    """Change it behind the ledger's back, while it is closed: this is another SQLite library."""
-    with closing(sqlite3.connect(path)) as db:
-        for statement in statements:
-            db.execute(statement)
-        db.commit()
+from tests.runtime.ledger.files import T, edit, fill, names_in, refuse
 
 
 # ------------------------------------------------------------------------ made
@@ -52,11 +25,12 @@ async def test_a_new_file_is_its_owners_alone_and_leaves_no_wal(tmp_path: Path) 
     try:
         async with open_sqlite_ledger(path) as ledger:
             await ledger.append(T, [entry("one")], after=0)
-            modes = {p.name: stat.S_IMODE(p.stat().st_mode) for p in tmp_path.iterdir()}
-            assert modes == {"ledger.db": 0o600, "ledger.db-wal": 0o600, "ledger.db-shm": 0o600}
+            assert names_in(tmp_path) == ["ledger.db", "ledger.db-shm", "ledger.db-wal"]
+            for name in names_in(tmp_path):
+                assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o600
     finally:
         os.umask(old)
-    assert [p.name for p in tmp_path.iterdir()] == ["ledger.db"]
+    assert names_in(tmp_path) == ["ledger.db"]
 
 
 async def test_reopening_finds_everything(tmp_path: Path) -> None:
@@ -181,7 +155,7 @@ async def test_a_file_that_is_no_database_is_left_as_it_is(tmp_path: Path, conte
     path.write_bytes(content)
     await refuse(path, LedgerUnavailable, "is not a Boyd ledger")
     assert path.read_bytes() == content
-    assert list(tmp_path.iterdir()) == [path]
+    assert names_in(tmp_path) == ["notes.txt"]
 
 
 async def test_a_database_of_another_program_is_left_as_it_is(tmp_path: Path) -> None:
@@ -199,6 +173,10 @@ async def test_a_newer_format(tmp_path: Path) -> None:
     await refuse(path, LedgerUnavailable, "has ledger format 2")
 
 
+def no_access(_path: object, _mode: int) -> bool:
+    return False
+
+
 async def test_a_file_that_may_not_be_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -206,7 +184,7 @@ async def test_a_file_that_may_not_be_written(
     await fill(path)
     path.chmod(0o400)
     if os.geteuid() == 0:  # whom no mode stops
-        monkeypatch.setattr(os, "access", lambda *_: False)
+        monkeypatch.setattr(os, "access", no_access)
     await refuse(path, LedgerUnavailable, "may not be read and written")
 
 
@@ -215,7 +193,7 @@ async def test_a_disk_that_has_become_read_only(tmp_path: Path) -> None:
     async with open_sqlite_ledger(path) as ledger:
         assert isinstance(ledger, sqlite.SqliteLedger)
         ledger._tables._db.rows("pragma query_only = on")
-        with pytest.raises(LedgerUnavailable, match="ledger.db cannot be used: it is read-only"):
+        with pytest.raises(LedgerUnavailable, match="cannot be used: it is read-only"):
             await ledger.append(T, [entry("one")], after=0)
 
 
@@ -233,160 +211,8 @@ async def test_a_full_disk_stores_all_or_nothing(tmp_path: Path) -> None:
         assert await ledger.append(T, big, after=2) == 5
 
 
-async def test_a_locked_file_is_waited_for_and_then_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sqlite, "BUSY_WAIT", 0.1)
-    path = tmp_path / "ledger.db"
-    async with open_sqlite_ledger(path) as ledger:
-        with closing(apsw.Connection(str(path))) as other:
-            other.execute("begin immediate")
-            with pytest.raises(LedgerUnavailable, match=f"{path} is locked by another process"):
-                await ledger.append(T, [entry("one")], after=0)
-            other.execute("commit")
-        assert await ledger.append(T, [entry("one")], after=0) == 1
-
-
-async def test_a_locked_file_keeps_nobody_from_leaving(tmp_path: Path) -> None:
-    path = tmp_path / "ledger.db"
-    begun = trio.current_time()
-    with closing(apsw.Connection(str(path))) as other:
-        with trio.move_on_after(0.2):
-            async with open_sqlite_ledger(path) as ledger, trio.open_nursery() as nursery:
-                other.execute("begin immediate")
-
-                async def caller() -> None:
-                    with pytest.raises(LedgerError):
-                        await ledger.append(T, [entry("one")], after=0)
-
-                nursery.start_soon(caller)
-        other.execute("rollback")
-    assert trio.current_time() - begun < 5
-
-
-# --------------------------------------------------------------------- damaged
-@pytest.mark.parametrize(
-    "damage",
-    [
-        "update entry set body = x'00' where seq = 3",
-        "update entry set kind = 'test.else' where seq = 3",
-        "update entry set id = 'else' where seq = 3",
-        "update entry set at = at + 1 where seq = 3",
-        "update entry set chain = x'00' where seq = 3",
-        "delete from entry where seq = 3",
-        "update entry set seq = 9 where seq = 5",
-        "delete from entry where seq = 1",
-    ],
-)
-async def test_a_changed_entry_is_found_when_it_is_read(tmp_path: Path, damage: str) -> None:
-    path = tmp_path / "ledger.db"
-    await fill(path)
-    edit(path, damage)
-    async with open_sqlite_ledger(path) as ledger:
-        with pytest.raises(LedgerCorrupt, match=str(path)):
-            await ledger.read(T)
-        assert await ledger.append("another", [entry("one")], after=0) == 1
-
-
-async def test_a_fork_sees_damage_in_its_parent(tmp_path: Path) -> None:
-    path = tmp_path / "ledger.db"
-    await fill(path)
-    async with open_sqlite_ledger(path) as ledger:
-        await ledger.fork(T, at=3, to="fork")
-        await ledger.append("fork", [entry("own")], after=3)
-    edit(path, "update entry set body = x'00' where seq = 2")
-    async with open_sqlite_ledger(path) as ledger:
-        with pytest.raises(LedgerCorrupt):
-            await ledger.read("fork")
-        assert [e.id for e in await ledger.read("fork", after=2)] == ["2", "own"]
-
-
-@pytest.mark.parametrize(
-    "damage",
-    [
-        "update thread set parent = key",
-        "update thread set parent = 99, forked_at = 2 where parent is not null",
-        "update thread set forked_at = 99 where parent is not null",
-    ],
-)
-async def test_a_fork_with_a_broken_parent_is_found(tmp_path: Path, damage: str) -> None:
-    path = tmp_path / "ledger.db"
-    await fill(path)
-    async with open_sqlite_ledger(path) as ledger:
-        await ledger.fork(T, at=2, to="fork")
-    edit(path, damage)
-    async with open_sqlite_ledger(path) as ledger:
-        with pytest.raises(LedgerCorrupt):
-            await ledger.read("fork")
-
-
-async def test_values_of_the_wrong_type_are_found(tmp_path: Path) -> None:
-    path = tmp_path / "ledger.db"
-    await fill(path)
-    async with open_sqlite_ledger(path) as ledger:
-        await ledger.acquire(T, owner="me")
-    with closing(sqlite3.connect(path)) as db:
-        # As an attacker would: the columns' types are changed, values set, and changed back.
-        db.execute("pragma writable_schema = on")
-        db.execute("update sqlite_schema set sql = replace(sql, 'STRICT', '')")
-        db.commit()
-    edit(
-        path,
-        "update entry set body = 7, kind = x'00' where seq = 2",
-        "update lease set token = 'one'",
-        "update thread set name = x'00', forked_at = 'x'",
-        f"insert into thread(name, at, pos, forked_at) values('{T}', 'soon', 0, 0)",
-    )
-    with closing(sqlite3.connect(path)) as db:
-        db.execute("pragma writable_schema = on")
-        db.execute(
-            "update sqlite_schema set sql = sql || 'STRICT' where type = 'table' and sql like '%) '"
-        )
-        db.commit()
-    async with open_sqlite_ledger(path) as ledger:
-        with pytest.raises(LedgerCorrupt):
-            await ledger.threads()
-        with pytest.raises(LedgerCorrupt):
-            await ledger.acquire(T, owner="me")
-
-
-async def test_a_page_of_noise_is_found(tmp_path: Path) -> None:
-    path = tmp_path / "ledger.db"
-    await fill(path, 500)
-    content = bytearray(path.read_bytes())
-    for page in range(2, len(content) // 4096):
-        content[page * 4096 : page * 4096 + 2048] = os.urandom(2048)
-    path.write_bytes(content)
-    with pytest.raises(LedgerCorrupt, match=str(path)):
-        async with open_sqlite_ledger(path) as ledger:
-            await ledger.read(T)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        "create trigger t after insert on entry begin delete from entry; end",
-        "drop index entry_id",
-        "alter table entry add column extra text",
-    ],
-)
-async def test_tables_that_boyd_did_not_make_are_refused(tmp_path: Path, change: str) -> None:
-    path = tmp_path / "ledger.db"
-    await fill(path)
-    edit(path, change)
-    await refuse(path, LedgerCorrupt, "other tables")
-
-
-async def test_a_table_of_the_users_own_is_let_be(tmp_path: Path) -> None:
-    path = tmp_path / "ledger.db"
-    await fill(path)
-    edit(path, "create table notes(text)", "create index by_kind on entry(kind)")
-    async with open_sqlite_ledger(path) as ledger:
-        assert len(await ledger.read(T)) == 5
-
-
 async def test_a_second_ledger_in_this_process_keeps_the_locks_of_the_first(tmp_path: Path) -> None:
-    """Closing a plainly opened file would drop them, and another process could fold the WAL away."""
+    """Closing a plainly opened file would drop them; another process could fold the WAL away."""
     path = tmp_path / "ledger.db"
     script = (
         "import sqlite3, sys\n"

@@ -12,6 +12,7 @@ import trio
 
 from boyd.runtime.ledger import open_sqlite_ledger
 from boyd.runtime.testing.ledger_conformance import entry, ids_of
+from tests.runtime.ledger.files import names_in
 
 pytestmark = pytest.mark.slow
 
@@ -99,8 +100,10 @@ async def finish(*children: subprocess.Popen[bytes]) -> None:
         assert child.returncode == 0
 
 
-async def kill_in_the_middle(paths: Iterable[Path], within: float) -> AsyncGenerator[tuple[Path, int]]:
-    """For each path: an appending process is killed within so many seconds; what it had acknowledged."""
+async def kill_in_the_middle(
+    paths: Iterable[Path], within: float
+) -> AsyncGenerator[tuple[Path, int]]:
+    """Each path, and what was acknowledged to a process that appended to it until it was killed."""
     victims = start(VICTIMS, within, talk=True)
     assert victims.stdin
     assert victims.stdout
@@ -154,7 +157,7 @@ async def test_many_writers_of_three_processes_that_start_together(tmp_path: Pat
         for info in threads:
             if info.thread != T:
                 assert await ids_of(ledger, info.thread) == [str(n) for n in range(20)]
-    assert [p.name for p in tmp_path.iterdir()] == ["ledger.db"]
+    assert names_in(tmp_path) == ["ledger.db"]
 
 
 async def test_a_follower_hears_of_another_process(tmp_path: Path) -> None:

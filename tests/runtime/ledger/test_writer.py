@@ -48,10 +48,9 @@ def adding(number: int) -> Callable[[Store], int]:
 
 async def test_callers_that_wait_together_are_committed_together() -> None:
     store = SlowStore()
-    async with open_background(store.writer.run):
-        async with trio.open_nursery() as nursery:
-            for number in range(10):
-                nursery.start_soon(store.add, number)
+    async with open_background(store.writer.run), trio.open_nursery() as nursery:
+        for number in range(10):
+            nursery.start_soon(store.add, number)
     assert sorted(store.stored) == list(range(10))
     assert store.groups == [10]
 
@@ -158,13 +157,12 @@ async def test_when_the_writer_ends_nobody_is_left_waiting() -> None:
         except LedgerError as error:
             ends.append(type(error))
 
-    async with trio.open_nursery() as outer:
-        async with open_background(store.writer.run):
-            outer.start_soon(caller, 1)
-            await wait_all_tasks_blocked()
-            outer.start_soon(caller, 2)
-            await wait_all_tasks_blocked()
-            store.gate.set()
+    async with trio.open_nursery() as outer, open_background(store.writer.run):
+        outer.start_soon(caller, 1)
+        await wait_all_tasks_blocked()
+        outer.start_soon(caller, 2)
+        await wait_all_tasks_blocked()
+        store.gate.set()
     assert ends == [LedgerUnavailable]
     assert store.stored == [1]
     with pytest.raises(LedgerUnavailable, match="closed"):

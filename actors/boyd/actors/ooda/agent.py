@@ -239,7 +239,17 @@ class OodaRun(RunActor):
             standing.history = (*standing.history, past)[-ooda.remember :]
             del by_cycle[standing.number]
             standing.number += 1
+        for node, product in products.items():
+            self._codec(node).decode_foreign(product)  # nodes trust what this process hands them
         standing.products = dict(products)
+
+    def _codec(self, node: str) -> TypeCodec:
+        ooda: Ooda[Any, Any] = self.definition
+        if node == "decide" and isinstance(ooda.decide, Agent):
+            return _DECISION
+        if node == "act" and ooda.act is None:
+            return ACTIONS
+        return next(phase.output for name, phase, _ in self._phases() if name == node)
 
     async def _spawn_nodes(self, ctx: Context) -> None:
         ooda: Ooda[Any, Any] = self.definition

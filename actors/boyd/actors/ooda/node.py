@@ -61,15 +61,18 @@ class NodeActor(Actor[Perform]):
             options[self.phase.wants_cycle] = request.cycle
         if self.phase.wants_context:
             options[self.phase.wants_context] = ctx
-        product = await self.call(*self._decoded(request.inputs), **options)
+        product = await self.call(*self._decoded(request.inputs, foreign=False), **options)
         return self.phase.output.encode(product)
 
-    def _decoded(self, inputs: Sequence[bytes]) -> list[object]:
+    def _decoded(self, inputs: Sequence[bytes], *, foreign: bool) -> list[object]:
+        """Inputs by their types: from other nodes of this process, or (`foreign`) from the ledger, which is not trusted."""
         count = len(self.gather)
-        gathered = [codec.decode_foreign(one) for codec, one in zip(self.gather, inputs, strict=False)]
-        codecs = self.phase.inputs[1:] if count else self.phase.inputs
-        alone = [codec.decode_foreign(one) for codec, one in zip(codecs, inputs[count:], strict=False)]
-        return [gathered, *alone] if count else alone
+        codecs = (*self.gather, *(self.phase.inputs[1:] if count else self.phase.inputs))
+        values = [
+            codec.decode_foreign(one) if foreign else codec.decode(one)
+            for codec, one in zip(codecs, inputs, strict=False)
+        ]
+        return [values[:count], *values[count:]] if count else values
 
     async def _recall(self) -> None:
         """Tell the new instance what it was given and what it made, cycle by cycle."""
@@ -82,7 +85,7 @@ class NodeActor(Actor[Perform]):
                 products[done.node] = done.product
             if done.node == self.phase.name:
                 inputs = [products[needed] for needed in self.needs]
-                self.call.recall(*self._decoded(inputs), self.phase.output.decode_foreign(done.product))  # type: ignore[attr-defined]
+                self.call.recall(*self._decoded(inputs, foreign=True), self.phase.output.decode_foreign(done.product))  # type: ignore[attr-defined]
 
 
 class node_products:  # noqa: N801  # used as a function: `async for done in node_products(spec)`

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import email.utils
 import math
 import re
@@ -95,10 +96,12 @@ def parse_retry_after(headers: Mapping[str, str], *, now: float) -> float | None
 
 def _parse_date(text: str) -> float | None:
     try:
-        parsed = email.utils.parsedate_tz(text)
-        return None if parsed is None else email.utils.mktime_tz(parsed)
+        parsed = email.utils.parsedate_to_datetime(text)
     except (ValueError, OverflowError, IndexError, TypeError):
         return None
+    # A date without a zone is in UTC, says RFC 9110.
+    zoned = parsed if parsed.tzinfo is not None else parsed.replace(tzinfo=datetime.UTC)
+    return zoned.timestamp()
 
 
 @asynccontextmanager

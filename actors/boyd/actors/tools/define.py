@@ -126,11 +126,15 @@ class Tool(Generic[P, R_co]):
         work = functools.partial(self.fn, *args, **kwargs)
         if self.is_async:
             result = work()
-        elif context is not None:
-            result = await context.system.offload(work)
         else:
-            result = await Seams().offload.run(work)
+            offload = Seams().offload.run if context is None else context.system.offload
+            (result,) = await offload(_boxed, work)
         return await cast("Awaitable[object]", result) if inspect.isawaitable(result) else result
+
+
+def _boxed(work: Callable[[], object]) -> tuple[object]:
+    # A sync function may return an awaitable, which Trio's threads would take for a mistake.
+    return (work(),)
 
 
 AnyTool: TypeAlias = Tool[..., object]

@@ -1,10 +1,15 @@
 """What every ledger does, whatever its store: run each of `CHECKS` against a new, empty ledger.
 
+For example:
+
     @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
     async def test_my_ledger(check: Check) -> None:
         async with open_my_ledger() as ledger:
             await check(ledger)
 """
+
+# The numbers of a check are its point:
+# ruff: noqa: PLR2004
 
 from __future__ import annotations
 

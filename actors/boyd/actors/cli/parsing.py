@@ -1,0 +1,91 @@
+"""From words of a command line to a call; the only user of cyclopts."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import cyclopts
+
+from boyd.actors.cli.problems import UsageError
+
+__all__ = ["make_app", "parse_call"]
+
+_DASH: Final = "\ue000-"
+"""Stands for a lone `-` (standard input) while cyclopts parses, which takes it for an option."""
+
+
+def make_app(
+    program: str,
+    function: Callable[..., Any] | None = None,
+    *,
+    text: str | None = None,
+    epilogue: str | None = None,
+    version: Callable[[], str] | None = None,
+) -> cyclopts.App:
+    """A command line for `function`: its signature and docstring become options and help.
+
+    Args:
+        program: what was typed so far, for the usage line.
+        text: in place of the docstring's first part.
+        epilogue: the last lines of the help.
+        version: without it there is no `--version`.
+    """
+    app = cyclopts.App(
+        name=program,
+        help=text,
+        default_command=function,
+        version=version,
+        version_flags=() if version is None else "--version",
+        help_epilogue=epilogue,
+        help_format="plaintext",
+        default_parameter=cyclopts.Parameter(negative=(), show_default=_shown_default),
+        group_parameters="Options",
+        group_commands="Commands",
+    )
+    app["--help"].show = False
+    if version is not None:
+        app["--version"].show = False
+    return app
+
+
+def _shown_default(value: object) -> str:
+    """In help: nothing for switches that are off and for what is empty."""
+    return "" if value is False or value in ((), "") else str(value)
+
+
+def parse_call(app: cyclopts.App, tokens: Sequence[str]) -> Callable[[], Any]:
+    """The call that `tokens` ask for, with its arguments. Showing the help is such a call as well.
+
+    Raises:
+        UsageError: they do not fit the signature.
+    """
+    marked = [_DASH if token == "-" else token for token in tokens]
+    try:
+        command, bound, _ = app.parse_args(marked, print_error=False, exit_on_error=False)
+    except cyclopts.CycloptsError as error:
+        words = " ".join(str(error).split()).replace(_DASH, "-").rstrip(".")
+        raise UsageError(f"{words}. See {app.name[0]} --help") from None
+    arguments = [_restored(value) for value in bound.args]
+    options = {name: _restored(value) for name, value in bound.kwargs.items()}
+    return functools.partial(command, *arguments, **options)
+
+
+def _restored(value: Any) -> Any:  # noqa: ANN401  # whatever the signature made of a word
+    match value:
+        case str():
+            return value.replace(_DASH, "-")
+        case Path() if _DASH in str(value):
+            return Path(str(value).replace(_DASH, "-"))
+        case list() | tuple() if any(_DASH in str(one) for one in value):
+            return type(value)(_restored(one) for one in value)
+        case _:
+            return value
+
+
+def is_async(call: Callable[[], Any]) -> bool:
+    """Whether a parsed call has to be awaited."""
+    return inspect.iscoroutinefunction(getattr(call, "func", call))

@@ -1,0 +1,73 @@
+"""Errors as sentences for people, and the exit code that goes with them."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from boyd.actors.cli.visible import visible
+from boyd.runtime import BoydError
+
+__all__ = ["UsageError", "leaves", "sentence", "sentences"]
+
+_OURS: Final = str(Path(__file__).resolve().parents[1])
+_MOST: Final = 600
+
+
+class UsageError(BoydError, ValueError):
+    """The command line asks for something that cannot be done; says what can."""
+
+
+def leaves(error: BaseException) -> Iterator[BaseException]:
+    """The errors in a group, however deep; the error itself where it is none."""
+    if isinstance(error, BaseExceptionGroup):
+        for inner in error.exceptions:
+            yield from leaves(inner)
+    else:
+        yield error
+
+
+def sentences(error: BaseException) -> list[str]:
+    """What went wrong, each thing once."""
+    return list(dict.fromkeys(sentence(leaf) for leaf in leaves(error)))
+
+
+def sentence(error: BaseException) -> str:
+    """One error on one line: Boyd's own as they are, the world's with its file, a bug with its place."""
+    if isinstance(error, BoydError):
+        text = str(error) or type(error).__name__
+    elif isinstance(error, SyntaxError):
+        text = f"{_short(error.filename or '?')}:{error.lineno}: {error.msg}"
+    elif isinstance(error, OSError) and error.strerror:
+        names = [str(name) for name in (error.filename, error.filename2) if name is not None]
+        text = f"{' -> '.join(names)}: {error.strerror}" if names else error.strerror
+    else:
+        kind = type(error).__name__
+        text = f"{kind}: {error}" if str(error) else kind
+        if place := _place(error):
+            text = f"{place}: {text}"
+    text += "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
+    line = " ".join(visible(text).split())
+    return line if len(line) <= _MOST else f"{line[:_MOST]}…"
+
+
+def _place(error: BaseException) -> str:
+    """Where in the user's own code it happened."""
+    found = ""
+    for frame in traceback.extract_tb(error.__traceback__):
+        path = Path(frame.filename)
+        foreign = frame.filename.startswith(("<", sys.base_prefix)) or "site-packages" in path.parts
+        if not foreign and not frame.filename.startswith(_OURS) and "runtime" not in path.parts:
+            found = f"{_short(frame.filename)}:{frame.lineno}"
+    return found
+
+
+def _short(path: str) -> str:
+    """Relative to the current folder, if it is below it."""
+    try:
+        return str(Path(path).relative_to(Path.cwd()))
+    except (ValueError, OSError):
+        return path

@@ -1,0 +1,101 @@
+"""Questions at the terminal, asked without a thread and without holding the loop."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from typing import Final
+
+import trio
+
+from boyd.actors.cli.output import say, stream_for_people, write
+from boyd.actors.cli.session import current_session
+from boyd.actors.cli.visible import visible
+from boyd.actors.events import Approve, Pending, Reject
+from boyd.actors.tools.questions import Answer
+
+__all__ = ["REFUSED", "ask_approval", "can_ask", "described"]
+
+REFUSED: Final = "refused at the terminal"
+_LONGEST: Final = 4096
+"""Bytes of an answer: what a terminal's line holds."""
+
+
+def can_ask() -> bool:
+    """Whether a person sits at standard input and sees the question."""
+    return bool(sys.stdin) and sys.stdin.isatty() and stream_for_people().isatty()
+
+
+async def ask_approval(
+    pending: Pending, seconds: float | None = 15.0, *, question: str = ""
+) -> Answer | None:
+    """Ask the person at the terminal to approve a call; None is no answer in time, or nobody to ask.
+
+    Enter alone refuses, as the prompt `[y/N, 15 s]` says. What was typed before
+    the question does not count. One question at a time; a view makes room.
+
+    Args:
+        seconds: how long the answer is waited for; None is for ever.
+        question: in place of the call as it would be made.
+    """
+    if not can_ask():
+        return None
+    session = current_session()
+    async with session.asking:
+        if session.view is not None:
+            session.view.pause()
+        try:
+            answer = await _ask(question or f"{described(pending)}?", seconds)
+        finally:
+            if session.view is not None:
+                session.view.resume()
+    return answer
+
+
+async def _ask(question: str, seconds: float | None) -> Answer | None:
+    _forget_what_was_typed()
+    limit = "" if seconds is None else f", {seconds:.0f} s"
+    with trio.move_on_after(float("inf") if seconds is None else seconds):
+        while True:
+            write(f"{question} [y/N{limit}] ")
+            line = await _read_line()
+            if line is None:
+                break
+            match line.strip().lower():
+                case "y" | "yes":
+                    return Approve()
+                case "" | "n" | "no":
+                    return Reject(REFUSED)
+                case _:
+                    say("Please answer y or n.")
+    _forget_what_was_typed()  # half an answer is not for the shell either
+    say("no answer")
+    return None
+
+
+async def _read_line() -> str | None:
+    """The next line that is typed, None at the end of input. In the terminal's line mode a line comes whole."""
+    fd = sys.stdin.fileno()
+    try:
+        await trio.lowlevel.wait_readable(fd)
+        data = os.read(fd, _LONGEST)
+    except OSError:
+        return None  # the terminal is gone
+    return data.decode(errors="replace") if data else None
+
+
+def _forget_what_was_typed() -> None:
+    with suppress(ImportError, OSError):
+        import termios
+
+        with suppress(termios.error):
+            termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+
+
+def described(pending: Pending) -> str:
+    """What is asked, on one line: the call with all its arguments, or the question."""
+    if pending.call is None:
+        return visible(str(pending.payload)).replace("\n", "\\n")
+    arguments = ", ".join(f"{name}={value!r}" for name, value in pending.call.arguments.items())
+    return visible(f"{pending.call.tool}({arguments})").replace("\n", "\\n")

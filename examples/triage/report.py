@@ -1,0 +1,75 @@
+"""The report as data: everything that the written forms show, in a fixed order."""
+
+from collections.abc import Iterable
+
+import attrs
+
+from .correlate import Campaign, correlate
+from .facts import Fact
+from .incidents import SEVERITIES, Board, Incident
+from .summary import SourceSummary
+from .text import counted
+
+
+@attrs.frozen(kw_only=True)
+class Report:
+    """What a run found out. Incidents are numbered from 1 in the order they stand here."""
+
+    sources: tuple[SourceSummary, ...]
+    incidents: tuple[Incident, ...]
+    campaigns: tuple[Campaign, ...] = ()
+    quieted: tuple[Fact, ...] = ()
+    decided_by: tuple[str, ...] = ()
+    title: str = "Triage report"
+
+    @property
+    def lines(self) -> int:
+        """How many lines were read."""
+        return sum(source.lines for source in self.sources)
+
+    @property
+    def pending(self) -> tuple[Incident, ...]:
+        """The incidents whose block waits for a person."""
+        return tuple(incident for incident in self.incidents if incident.block)
+
+    @property
+    def instructions(self) -> int:
+        """How many orders to an agent were found in the data."""
+        return sum(
+            incident.numbers.get("lines", 0)
+            for incident in self.incidents
+            if incident.kind == "instruction"
+        )
+
+    def of_severity(self, severity: str) -> int:
+        """Return how many incidents are so bad."""
+        return sum(1 for incident in self.incidents if incident.severity == severity)
+
+    @property
+    def headline(self) -> str:
+        """The result in one sentence."""
+        read = f"{counted(self.lines, 'line')} of {counted(len(self.sources), 'source')}"
+        if not self.incidents:
+            return f"{read}: nothing stands out"
+        worst = [
+            f"{self.of_severity(severity):,} {severity}"
+            for severity in reversed(SEVERITIES)
+            if self.of_severity(severity)
+        ]
+        return f"{read}: {counted(len(self.incidents), 'incident')} ({', '.join(worst)})"
+
+
+def make_report(
+    board: Board, sources: Iterable[SourceSummary], *, title: str = "Triage report"
+) -> Report:
+    """Fold facts and summaries into a report. Neither's order of arrival matters."""
+    summaries = tuple(sorted(sources, key=lambda source: source.name))
+    incidents = board.incidents({source.name: source.batches for source in summaries})
+    return Report(
+        title=title,
+        sources=summaries,
+        incidents=incidents,
+        campaigns=correlate(incidents, summaries),
+        quieted=board.quieted(),
+        decided_by=tuple(sorted({fact.by for fact in board.facts()})),
+    )
