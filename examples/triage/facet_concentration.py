@@ -35,7 +35,7 @@ class _Known:
     points: float = 0.0
     success: float = 0.0
     logins: int = 0
-    partners: dict[str, None] = attrs.field(factory=dict)
+    partners: dict[str, None] = attrs.field(factory=dict[str, None])
 
 
 class Concentration:
@@ -206,7 +206,8 @@ def _support(digest: Digest, entity: EntityCount) -> list[Finding]:
             key=f"{entity.kind}:{entity.name}",
             kind="support",
             score=_SUPPORT,
-            why=f"{entity.kind} {entity.name} has {percent(entity.suspicious, total)} of the trouble",
+            why=f"{entity.kind} {entity.name} has {percent(entity.suspicious, total)} "
+            "of the trouble",
             evidence=attrs.evolve(
                 evidence,
                 named=(Named(kind=entity.kind, name=entity.name, count=entity.suspicious),),

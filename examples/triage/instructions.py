@@ -36,7 +36,10 @@ _HINTS = (
     "jailbreak",
     "as an ai",
 )
-_WHOSE = r"(?:(?:all|any|every|your|the|these|those|my|our|of|previous|prior|above|earlier|other)\W+){0,5}"
+_WHOSE = (
+    r"(?:(?:all|any|every|your|the|these|those|my|our|of|previous|prior|above|earlier|other)"
+    r"\W+){0,5}"
+)
 _ORDER = re.compile(
     rf"""(?xi)
     (?P<override> \b(?:ignore|disregard|forget|override|bypass)\W+{_WHOSE}
@@ -49,7 +52,8 @@ _ORDER = re.compile(
         (?:\W+(?:prompt|message|note|override))?\s?(?:\]|\|?>)?\s?:\W*(?:you\b|ignore|disregard
         |please|now\b|do\ not|don't|new\W+(?:rule|instruction|task)|execute|run|block|unblock|allow
         |delete|disable|the\W+(?:agent|assistant|model)|from\W+now) )
-    | (?P<markup> <\|im_(?:start|end)\|> | \[/?INST\] | <</?SYS>> | <\|(?:system|user|assistant)\|> )
+    | (?P<markup> <\|im_(?:start|end)\|> | \[/?INST\] | <</?SYS>>
+        | <\|(?:system|user|assistant)\|> )
     | (?P<order> \b(?:please\W+|now\W+|must\W+|and\W+|then\W+|to\W+|should\W+|:\W*|,\W*|;\W*)
         (?:un)?(?:block|ban|whitelist|allow-?list|firewall)\W+(?:(?:the|this|ip|host|address|network
         |subnet|server)\W+){{0,3}}(?:\d{{1,3}}\.){{3}}\d{{1,3}} )

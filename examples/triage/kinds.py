@@ -12,7 +12,8 @@ Key = tuple[str, str, Tokens]
 _LIMIT = 5_000
 _COLUMNS = 64
 _CHANGE = re.compile(
-    r"(?<!user )(?<!for )(?<!user=)\b(?:deploy(?:ed|ing|ment)?|releas(?:ed?|ing)|roll(?:ed|ing)?[ -]?(?:out|back)|upgrad(?:ed?|ing)"
+    r"(?<!user )(?<!for )(?<!user=)\b(?:deploy(?:ed|ing|ment)?|releas(?:ed?|ing)"
+    r"|roll(?:ed|ing)?[ -]?(?:out|back)|upgrad(?:ed?|ing)"
     r"|restart(?:ed|ing)?|reload(?:ed|ing)?|reboot(?:ed|ing)?|migrat(?:ed|ing|ion)|new version"
     r"|config\w* (?:changed|updated|reloaded)|feature flag|linux version|scal(?:ed|ing) (?:up|down)"
     r"|status installed|shut(?:ting)? ?down)\b"

@@ -29,63 +29,50 @@ _PACKAGES = ("libc6", "openssl", "nginx", "curl", "tzdata", "python3.11", "libxm
 _GUESSED = ("admin", "test", "oracle", "ubuntu", "guest", "pi", "ftpuser")
 
 
+Said = list[tuple[str, str]]
+"""The lines of one event: unit and message."""
+
+
 def client(rng: Random) -> str:
     """Return the address of an ordinary client."""
     return f"198.51.100.{rng.randrange(1, 255)}"
 
 
-def auth(rng: Random) -> list[tuple[str, str]]:
-    """Return (unit, message) lines of one event in the auth log."""
-    roll = rng.random()
-    pid = rng.randrange(300, 32_000)
-    if roll < 0.42:
-        user = rng.choice(("root", "root", "www-data", "backup"))
-        unit = f"CRON[{pid}]"
-        return [
-            (unit, f"pam_unix(cron:session): session opened for user {user} by (uid=0)"),
-            (unit, f"pam_unix(cron:session): session closed for user {user}"),
-        ]
-    user, where = rng.choice(USERS), f"192.0.2.{rng.randrange(2, 60)}"
-    unit = f"sshd[{pid}]"
-    if roll < 0.80:
-        return _login(rng, unit, user, where, wrong=0)
-    if roll < 0.86:
-        return _login(rng, unit, user, where, wrong=rng.choice((1, 1, 1, 2, 3)))
-    if roll < 0.955:
-        command = rng.choice(("/usr/bin/systemctl status nginx", "/usr/bin/tail /var/log/syslog"))
-        unit = "sudo"
-        return [
-            (
-                unit,
-                f"   {user} : TTY=pts/{rng.randrange(4)} ; PWD=/home/{user} ; USER=root ; COMMAND={command}",
-            ),
-            (unit, f"pam_unix(sudo:session): session opened for user root by {user}(uid=0)"),
-            (unit, "pam_unix(sudo:session): session closed for user root"),
-        ]
-    if roll < 0.97:
-        stranger = f"203.0.113.{rng.randrange(100, 255)}"
-        name = rng.choice(_GUESSED)
-        return [
-            (unit, f"Invalid user {name} from {stranger} port {rng.randrange(1024, 65_000)}"),
-            (
-                unit,
-                f"Connection closed by invalid user {name} {stranger} port {rng.randrange(1024, 65_000)} [preauth]",
-            ),
-        ]
+def auth(rng: Random) -> Said:
+    """Return one event of the auth log."""
+    return rng.choices(_AUTH, weights=_AUTH_WEIGHTS)[0](rng)
+
+
+def system(rng: Random) -> Said:
+    """Return one event of the system log."""
+    return rng.choices(_SYSTEM, weights=_SYSTEM_WEIGHTS)[0](rng)
+
+
+def _pid(rng: Random) -> int:
+    return rng.randrange(300, 32_000)
+
+
+def _port(rng: Random) -> int:
+    return rng.randrange(1024, 65_000)
+
+
+def _cron_session(rng: Random) -> Said:
+    user = rng.choice(("root", "root", "www-data", "backup"))
+    unit = f"CRON[{_pid(rng)}]"
     return [
-        (
-            unit,
-            f"Did not receive identification string from 192.0.2.{rng.choice((3, 4))} port {pid}",
-        )
+        (unit, f"pam_unix(cron:session): session opened for user {user} by (uid=0)"),
+        (unit, f"pam_unix(cron:session): session closed for user {user}"),
     ]
 
 
-def _login(rng: Random, unit: str, user: str, where: str, *, wrong: int) -> list[tuple[str, str]]:
-    port = rng.randrange(1024, 65_000)
-    lines = [(unit, f"Failed password for {user} from {where} port {port} ssh2")] * wrong
+def _login(rng: Random, *, wrong: int = 0) -> Said:
+    """Log in, after so many wrong passwords, and out again."""
+    user, where = rng.choice(USERS), f"192.0.2.{rng.randrange(2, 60)}"
+    unit, port = f"sshd[{_pid(rng)}]", _port(rng)
+    lines: Said = []
     if wrong:
-        line = f"pam_unix(sshd:auth): authentication failure; logname= uid=0 euid=0 tty=ssh ruser= rhost={where}  user={user}"
-        lines.insert(0, (unit, line))
+        lines.append((unit, pam_failure(where, user)))
+    lines += [(unit, f"Failed password for {user} from {where} port {port} ssh2")] * wrong
     how = rng.choice(("publickey", "publickey", "password"))
     return [
         *lines,
@@ -96,67 +83,109 @@ def _login(rng: Random, unit: str, user: str, where: str, *, wrong: int) -> list
     ]
 
 
-def system(rng: Random) -> list[tuple[str, str]]:
-    """Return (unit, message) lines of one event in the system log."""
-    roll = rng.random()
-    pid = rng.randrange(300, 32_000)
-    if roll < 0.35:
-        return [
-            (f"CRON[{pid}]", "(root) CMD (command -v debian-sa1 > /dev/null && debian-sa1 1 1)")
-        ]
-    if roll < 0.55:
-        unit = rng.choice(("apt-daily", "logrotate", "man-db", "fstrim", "e2scrub_all"))
-        return [
-            ("systemd[1]", f"Starting {unit}.service - Daily {unit} activities..."),
-            ("systemd[1]", f"{unit}.service: Deactivated successfully."),
-            ("systemd[1]", f"Finished {unit}.service - Daily {unit} activities."),
-        ]
-    if roll < 0.68:
-        return [
-            ("dhclient[612]", "DHCPREQUEST for 192.0.2.10 on eth0 to 192.0.2.1 port 67"),
-            ("dhclient[612]", "DHCPACK of 192.0.2.10 from 192.0.2.1"),
-            (
-                "dhclient[612]",
-                f"bound to 192.0.2.10 -- renewal in {rng.randrange(1200, 3400)} seconds.",
-            ),
-        ]
-    if roll < 0.80:
-        return [
-            (
-                "smartd[701]",
-                f"Device: /dev/sda [SAT], SMART Usage Attribute: 194 Temperature_Celsius changed from {rng.randrange(30, 40)} to {rng.randrange(30, 40)}",
-            )
-        ]
-    if roll < 0.90:
-        return [
-            (
-                "kernel",
-                f"[{pid}.{pid}] perf: interrupt took too long ({rng.randrange(2500, 9000)} > {rng.randrange(2500, 9000)}), lowering kernel.perf_event_max_sample_rate",
-            )
-        ]
-    if roll < 0.96:
-        return [
-            (
-                "systemd-resolved[510]",
-                "Server returned error NXDOMAIN, mitigating potential DNS violation DVE-2018-0001, retrying transaction with reduced feature level UDP.",
-            )
-        ]
-    if roll < 0.985:
-        return [
-            (
-                "kernel",
-                f'[{pid}.{pid}] audit: type=1400 audit({pid}.1:{pid}): apparmor="DENIED" operation="open" profile="snap.tool" name="/proc/{pid}/maps" pid={pid}',
-            )
-        ]
+def pam_failure(where: str, user: str) -> str:
+    """Return what PAM says of a wrong password."""
+    fields = f"logname= uid=0 euid=0 tty=ssh ruser= rhost={where}  user={user}"
+    return f"pam_unix(sshd:auth): authentication failure; {fields}"
+
+
+def _mistyped_login(rng: Random) -> Said:
+    return _login(rng, wrong=rng.choice((1, 1, 1, 2, 3)))
+
+
+def _sudo(rng: Random) -> Said:
+    user = rng.choice(USERS)
+    command = rng.choice(("/usr/bin/systemctl status nginx", "/usr/bin/tail /var/log/syslog"))
+    where = f"TTY=pts/{rng.randrange(4)} ; PWD=/home/{user}"
+    return [
+        ("sudo", f"   {user} : {where} ; USER=root ; COMMAND={command}"),
+        ("sudo", f"pam_unix(sudo:session): session opened for user root by {user}(uid=0)"),
+        ("sudo", "pam_unix(sudo:session): session closed for user root"),
+    ]
+
+
+def _stranger(rng: Random) -> Said:
+    """Be tried once by somebody who tries everybody."""
+    who = f"203.0.113.{rng.randrange(100, 255)}"
+    name, unit = rng.choice(_GUESSED), f"sshd[{_pid(rng)}]"
+    closed = f"Connection closed by invalid user {name} {who} port {_port(rng)} [preauth]"
+    return [(unit, f"Invalid user {name} from {who} port {_port(rng)}"), (unit, closed)]
+
+
+def _health_check(rng: Random) -> Said:
+    who, pid = f"192.0.2.{rng.choice((3, 4))}", _pid(rng)
+    return [(f"sshd[{pid}]", f"Did not receive identification string from {who} port {pid}")]
+
+
+def _cron_job(rng: Random) -> Said:
+    job = "command -v debian-sa1 > /dev/null && debian-sa1 1 1"
+    return [(f"CRON[{_pid(rng)}]", f"(root) CMD ({job})")]
+
+
+def _daily(rng: Random) -> Said:
+    unit = rng.choice(("apt-daily", "logrotate", "man-db", "fstrim", "e2scrub_all"))
+    return [
+        ("systemd[1]", f"Starting {unit}.service - Daily {unit} activities..."),
+        ("systemd[1]", f"{unit}.service: Deactivated successfully."),
+        ("systemd[1]", f"Finished {unit}.service - Daily {unit} activities."),
+    ]
+
+
+def _lease(rng: Random) -> Said:
+    renewal = rng.randrange(1200, 3400)
+    return [
+        ("dhclient[612]", "DHCPREQUEST for 192.0.2.10 on eth0 to 192.0.2.1 port 67"),
+        ("dhclient[612]", "DHCPACK of 192.0.2.10 from 192.0.2.1"),
+        ("dhclient[612]", f"bound to 192.0.2.10 -- renewal in {renewal} seconds."),
+    ]
+
+
+def _temperature(rng: Random) -> Said:
+    change = f"changed from {rng.randrange(30, 40)} to {rng.randrange(30, 40)}"
+    attribute = "SMART Usage Attribute: 194 Temperature_Celsius"
+    return [("smartd[701]", f"Device: /dev/sda [SAT], {attribute} {change}")]
+
+
+def _slow_interrupt(rng: Random) -> Said:
+    took, most = rng.randrange(2500, 9000), rng.randrange(2500, 9000)
+    message = f"perf: interrupt took too long ({took} > {most}), lowering the sample rate"
+    return [("kernel", f"[{_pid(rng)}.{_pid(rng)}] {message}")]
+
+
+def _resolver(_rng: Random) -> Said:
+    message = "Server returned error NXDOMAIN, mitigating potential DNS violation DVE-2018-0001"
+    return [("systemd-resolved[510]", f"{message}, retrying with reduced feature level UDP.")]
+
+
+def _audit(rng: Random) -> Said:
+    pid = _pid(rng)
+    message = f'apparmor="DENIED" operation="open" profile="snap.tool" name="/proc/{pid}/maps"'
+    return [("kernel", f"[{pid}.{pid}] audit: type=1400 audit({pid}.1:{pid}): {message}")]
+
+
+def _restart(rng: Random) -> Said:
+    again = f"Scheduled restart job, restart counter is at {rng.randrange(1, 9)}."
     return [
         ("systemd[1]", "worker.service: Main process exited, code=exited, status=1/FAILURE"),
         ("systemd[1]", "worker.service: Failed with result 'exit-code'."),
-        (
-            "systemd[1]",
-            f"worker.service: Scheduled restart job, restart counter is at {rng.randrange(1, 9)}.",
-        ),
+        ("systemd[1]", f"worker.service: {again}"),
         ("systemd[1]", "Started worker.service - Background worker."),
     ]
+
+
+_AUTH = (_cron_session, _login, _mistyped_login, _sudo, _stranger, _health_check)
+_AUTH_WEIGHTS = (42, 38, 6, 9.5, 1.5, 3)
+_SYSTEM = (
+    _cron_job,
+    _daily,
+    _lease,
+    _temperature,
+    _slow_interrupt,
+    _resolver,
+    _audit,
+    _restart,
+)
+_SYSTEM_WEIGHTS = (35, 20, 13, 12, 10, 6, 2.5, 1.5)
 
 
 def shop(rng: Random, failing: dict[str, float]) -> list[dict[str, object]]:

@@ -89,7 +89,10 @@ class Digester:
         return digest
 
     def _columns(self, raw: Sequence[str], first: int) -> Lines:
-        """Parse the lines and find their kinds. A line without a time has that of the one before."""
+        """Parse the lines and find their kinds.
+
+        A line without a time has that of the one before.
+        """
         last = self._parser.state().clock.last
         kinds: list[Kind | None] = []
         tokens: list[list[str]] = []

@@ -34,7 +34,7 @@ class _Cell:
 
 
 class UnitRate:
-    """Follows one unit, bucket after bucket. Buckets that are part of a jump never count as usual."""
+    """Follows one unit, bucket after bucket; what is part of a jump never counts as usual."""
 
     def __init__(self) -> None:
         """Begin knowing nothing."""

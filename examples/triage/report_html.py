@@ -28,7 +28,8 @@ def report_html(report: Report) -> str:
         f"<header><h1>{escape(report.title)}</h1><p>{escape(report.headline)}.</p></header>",
         _cards(report),
         *_notices(report),
-        f'<section><h2>When</h2><div class="panel">{timeline_svg(report)}{_legend()}</div></section>',
+        "<section><h2>When</h2>",
+        f'<div class="panel">{timeline_svg(report)}{_legend()}</div></section>',
         "<section><h2>Incidents</h2>",
         "" if report.incidents else '<p class="panel">Nothing stands out.</p>',
         *(
@@ -39,8 +40,10 @@ def report_html(report: Report) -> str:
         _campaigns(report),
         _sources(report.sources),
         _quieted(report),
-        f"<footer>Decided by {escape(', '.join(report.decided_by) or 'nobody')}. "
-        "Log text is shown as data; nothing in it was followed.</footer>",
+        (
+            f"<footer>Decided by {escape(', '.join(report.decided_by) or 'nobody')}. "
+            "Log text is shown as data; nothing in it was followed.</footer>"
+        ),
         "</main></body></html>",
     ]
     return "\n".join(part for part in parts if part)
@@ -94,8 +97,10 @@ def _incident(number: int, incident: Incident, *, dated: bool) -> str:
     return "".join(
         (
             f'<article id="incident-{number}" class="incident {incident.severity}">',
-            f'<h3><span class="number">{number}</span>{escape(incident.title)}'
-            f'<span class="badge {incident.severity}">{incident.severity}</span></h3>',
+            (
+                f'<h3><span class="number">{number}</span>{escape(incident.title)}'
+                f'<span class="badge {incident.severity}">{incident.severity}</span></h3>'
+            ),
             f'<p class="facts">{" · ".join(facts)}</p><p>{escape(incident.summary)}.</p>',
             block,
             _marks(incident.evidence),

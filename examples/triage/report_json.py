@@ -83,5 +83,5 @@ def _plain(value: object) -> object:
     if attrs.has(kind):
         return {field.name: _plain(getattr(value, field.name)) for field in attrs.fields(kind)}
     if isinstance(value, tuple):
-        return [_plain(item) for item in cast(tuple[object, ...], value)]
+        return [_plain(item) for item in cast("tuple[object, ...]", value)]
     return value

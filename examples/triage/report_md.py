@@ -39,6 +39,13 @@ def report_md(report: Report) -> str:
     return "\n".join(parts)
 
 
+def incident_md(report: Report, number: int) -> str:
+    """Return one incident, by its number in the report, with all of its evidence."""
+    incident = report.incidents[number - 1]
+    dated = any(source.dated for source in report.sources if source.name == incident.source)
+    return "\n".join(_incident(number, incident, dated=dated, whole=True))
+
+
 def _table(report: Report) -> list[str]:
     rows = ["| # | severity | what | source | evidence |", "|--:|---|---|---|---|"]
     for at, incident in enumerate(report.incidents, start=1):
@@ -49,8 +56,9 @@ def _table(report: Report) -> list[str]:
     return rows
 
 
-def _incident(at: int, incident: Incident, *, dated: bool) -> list[str]:
+def _incident(at: int, incident: Incident, *, dated: bool, whole: bool = False) -> list[str]:
     evidence = incident.evidence
+    most_spots, short = (len(evidence.spots), 100) if whole else (_MOST_SPOTS, _SHORT)
     parts = [f"### {at}. {plain(incident.title)}", ""]
     when = _when(evidence, dated=dated)
     parts.append(
@@ -65,18 +73,18 @@ def _incident(at: int, incident: Incident, *, dated: bool) -> list[str]:
     parts += ["", "Who decided:", ""]
     parts += [
         f"- {decided.by}: {decided.what} at line {decided.line:,}"
-        for decided in incident.decided[:_SHORT]
+        for decided in incident.decided[:short]
     ]
-    if len(incident.decided) > _SHORT:
-        parts.append(f"- and {len(incident.decided) - _SHORT:,} more")
+    if len(incident.decided) > short:
+        parts.append(f"- and {len(incident.decided) - short:,} more")
     parts += ["", "Evidence:", "", "| lines | count | template |", "|---|--:|---|"]
-    for spot in evidence.spots[:_MOST_SPOTS]:
+    for spot in evidence.spots[:most_spots]:
         text = f"{spot.unit}: {spot.text}" if spot.unit else spot.text
         parts.append(f"| {spans_text(spot.spans)} | {spot.count:,} | {code(text)} |")
-    left = len(evidence.spots) - _MOST_SPOTS + evidence.more_spots
+    left = len(evidence.spots) - most_spots + evidence.more_spots
     if left > 0:
         parts.append(f"| | | and {counted(left, 'more template')} |")
-    samples = [spot for spot in evidence.spots if spot.sample][:_SHORT]
+    samples = [spot for spot in evidence.spots if spot.sample][:short]
     if samples:
         width = max(len(number(spot.line)) for spot in samples)
         text = "\n".join(f"{number(spot.line):>{width}}  {spot.sample}" for spot in samples)

@@ -230,23 +230,15 @@ def title_of(suspicion: Suspicion) -> str:
     subject, unit = suspicion.subject, suspicion.unit
     spot = next(iter(suspicion.evidence.spots), None)
     text = spot.text[:90] if spot else ""
-    match suspicion.kind:
-        case "guessing" if suspicion.key == "addresses":
-            return "Password guessing spread over many addresses"
-        case "guessing":
-            return f"Password guessing from {subject}"
-        case "probing":
-            return f"Forbidden or missing pages asked for by {subject}"
-        case "disk":
-            return f"Device {subject} fails"
-        case "rate":
-            after = " after a change" if suspicion.evidence.marks else ""
-            return f"{unit} fails much more often{after}"
-        case "burst":
-            return f"Burst of lines: {text}" if text else "Burst of lines"
-        case "silence":
-            return "The log falls silent"
-        case "instruction":
-            return "Instruction found in data, not obeyed"
-        case _:
-            return f"{unit}: {text}" if unit else text
+    after = " after a change" if suspicion.evidence.marks else ""
+    whom = "spread over many addresses" if suspicion.key == "addresses" else f"from {subject}"
+    titles = {
+        "guessing": f"Password guessing {whom}",
+        "probing": f"Forbidden or missing pages asked for by {subject}",
+        "disk": f"Device {subject} fails",
+        "rate": f"{unit} fails much more often{after}",
+        "burst": f"Burst of lines: {text}" if text else "Burst of lines",
+        "silence": "The log falls silent",
+        "instruction": "Instruction found in data, not obeyed",
+    }
+    return titles.get(suspicion.kind, f"{unit}: {text}" if unit else text)

@@ -6,7 +6,7 @@ from typing import Any
 import attrs
 
 from boyd.actors import Agent, Decision, Ooda
-from boyd.runtime import Context
+from boyd.runtime import Context, message
 
 from . import observe, orient, rules
 from .actions import TOOLS, call_for, endorse, facts_of
@@ -31,6 +31,14 @@ class Beat:
         return self.source.path
 
 
+@message("triage.lines_read")
+class LinesRead:
+    """To whoever watches: so far a log was read."""
+
+    source: str
+    line: int
+
+
 class Observe:
     """Observe: the next batch of lines, read and digested on a worker thread."""
 
@@ -43,7 +51,9 @@ class Observe:
         self.log.recall(digest)
 
     async def __call__(self, ctx: Context) -> Digest:
-        return await ctx.system.offload(self.log.next, abandon=self.waits)
+        digest = await ctx.system.offload(self.log.next, abandon=self.waits)
+        ctx.publish("triage/read", LinesRead(source=digest.source, line=digest.last_line))
+        return digest
 
 
 def facet(kind: Callable[[], Any]) -> type:

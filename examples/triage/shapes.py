@@ -134,7 +134,7 @@ def json_line(line: str, clock: Clock) -> Fields | None:
         return None
     if not isinstance(entry, dict):
         return None
-    return fields_of(cast(dict[str, object], entry), clock)
+    return fields_of(cast("dict[str, object]", entry), clock)
 
 
 def _status_level(status: str) -> str:

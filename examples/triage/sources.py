@@ -9,6 +9,8 @@ from typing import Literal
 
 import attrs
 
+from boyd.runtime import BoydError, failure
+
 Kind = Literal["text", "gzip", "stdin"]
 
 Fault = Literal[
@@ -28,8 +30,8 @@ _CONTROL_SHARE = 0.30
 _PAPER = re.compile(r"[A-Z][A-Z_-]+")
 _LOG_NAME = re.compile(
     r"""(?ix)
-    .* \. (?: log | txt | out | err | jsonl? | ndjson | gz ) (?: [.-] [\w.-]+ )?  # app.log, app.log.2
-    | [a-z][\w-]* (?: \. \d+ | -\d{8} )?                        # syslog, messages.1, secure-20240102
+    .* \. (?: log | txt | out | err | jsonl? | ndjson | gz ) (?: [.-] [\w.-]+ )?  # app.log.2
+    | [a-z][\w-]* (?: \. \d+ | -\d{8} )?                # syslog, messages.1, secure-20240102
     """
 )
 _PACKED = {
@@ -41,7 +43,8 @@ _PACKED = {
 }
 
 
-class SourceError(Exception):
+@failure("triage.source")
+class SourceError(BoydError):
     """A source cannot be read, or not to its end. The message is one sentence for a person."""
 
     def __init__(self, *, source: str, fault: Fault, reason: str, line: int = 0) -> None:

@@ -101,7 +101,7 @@ def _added(key: str, value: str) -> str:
 
 
 def logfmt(line: str, clock: Clock) -> Fields | None:
-    """Read `time=2024-01-02T03:04:05Z level=error msg="..."`: three pairs or more, no other text."""
+    """Read `time=2024-01-02T03:04:05Z level=error msg="..."`: three pairs or more, and no more."""
     entry: dict[str, str] = {}
     at = 0
     for match in _PAIR.finditer(line):
@@ -120,7 +120,7 @@ def _text(entry: Mapping[str, object], keys: tuple[str, ...]) -> str:
         if isinstance(value, str) and value:
             return value
         if isinstance(value, dict):
-            named = cast(dict[str, object], value)
+            named = cast("dict[str, object]", value)
             inner = named.get("name") or named.get("message")
             if isinstance(inner, str) and inner:
                 return inner

@@ -180,7 +180,7 @@ def _likeness(known: Tokens, tokens: Tokens, allowed: int) -> int:
     A cluster that fits as it is comes before any that would have to change.
     """
     literal = known[1:]
-    same = sum(map(eq, literal, tokens))
+    same: int = sum(map(eq, literal, tokens))
     differing = len(tokens) - same
     if differing == literal.count(WILD):
         return same + MAX_TOKENS

@@ -1,4 +1,4 @@
-"""The picture of a report: one lane for each source, lines over time, incidents above them (SVG)."""
+"""The picture of a report (SVG): a lane for each source, its lines over time, its incidents."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -95,7 +95,10 @@ def _lane(
     parts = [
         f'<text class="name" x="0" y="{floor - 16:.0f}">{escape(name)}</text>',
         f'<text class="dim" x="0" y="{floor - 2:.0f}">{counted(source.lines, "line")}</text>',
-        f'<line class="floor" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{floor:.1f}" y2="{floor:.1f}"/>',
+        (
+            f'<line class="floor" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{floor:.1f}" '
+            f'y2="{floor:.1f}"/>'
+        ),
     ]
     parts += _bars(source, axis, floor)
     for number, incident, begin, end, row in placed:

@@ -50,28 +50,35 @@ _KINDS: tuple[tuple[str, float, str], ...] = (
     (
         DISK,
         0.8,
-        r"i/o error|input/output error|medium error|unrecovered read|uncorrectable sector"
-        r"|unreadable \S*\s?sector|pending sector|bad (?:sector|block|superblock)|buffer i/o"
-        r"|read-only file ?system|filesystem read-only|remounting read-only|(?:ext[234]|xfs|btrfs)"
-        r"\S*[ :].*(?:error|corrupt|shut(?:ting)? ?down)|hard resetting link|failed command: "
-        r"|(?:read|write) fault|raid\S* .*(?:degraded|fail)|disk failure|smart .*fail"
-        r"|mount failed",
+        (
+            r"i/o error|input/output error|medium error|unrecovered read|uncorrectable sector"
+            r"|unreadable \S*\s?sector|pending sector|bad (?:sector|block|superblock)|buffer i/o"
+            r"|read-only file ?system|filesystem read-only|remounting read-only"
+            r"|(?:ext[234]|xfs|btrfs)\S*[ :].*(?:error|corrupt|shut(?:ting)? ?down)"
+            r"|hard resetting link|failed command: "
+            r"|(?:read|write) fault|raid\S* .*(?:degraded|fail)|disk failure|smart .*fail"
+            r"|mount failed"
+        ),
     ),
     (
         MEMORY,
         0.8,
-        r"out of memory|oom[-_ ]?kill|oom_reaper|killed process|cannot allocate memory"
-        r"|memory exhausted|memory cgroup out|outofmemoryerror|uncorrect\w* (?:ecc|memory)"
-        r"|allocation failure",
+        (
+            r"out of memory|oom[-_ ]?kill|oom_reaper|killed process|cannot allocate memory"
+            r"|memory exhausted|memory cgroup out|outofmemoryerror|uncorrect\w* (?:ecc|memory)"
+            r"|allocation failure"
+        ),
     ),
     (
         CRASH,
         0.8,
-        r"\bpanic|segfault|segmentation fault|core dumped|dumped core|kernel bug|\boops\b"
-        r"|general protection|assert(?:ion)?\b.*\b(?:fail|condition)|machine check"
-        r"|unhandled exception|uncaught exception|stack smashing|soft lockup|hard lockup"
-        r"|hung task|blocked for more than|call trace:|unable to handle kernel|double fault"
-        r"|kernel terminated|illegal instruction|bus error\b|error interrupt|storage interrupt",
+        (
+            r"\bpanic|segfault|segmentation fault|core dumped|dumped core|kernel bug|\boops\b"
+            r"|general protection|assert(?:ion)?\b.*\b(?:fail|condition)|machine check"
+            r"|unhandled exception|uncaught exception|stack smashing|soft lockup|hard lockup"
+            r"|hung task|blocked for more than|call trace:|unable to handle kernel|double fault"
+            r"|kernel terminated|illegal instruction|bus error\b|error interrupt|storage interrupt"
+        ),
     ),
     (
         CORRUPT,
@@ -81,56 +88,72 @@ _KINDS: tuple[tuple[str, float, str], ...] = (
     (
         FULL,
         0.7,
-        r"no space left|disk (?:is )?full|quota exceeded|too many open files|table (?:is )?full"
-        r"|file descriptors exhausted|inodes? exhausted",
+        (
+            r"no space left|disk (?:is )?full|quota exceeded|too many open files|table (?:is )?full"
+            r"|file descriptors exhausted|inodes? exhausted"
+        ),
     ),
     (
         LOGIN,
         0.3,
-        r"fail(?:ed|ure)\W+(?:password|publickey|none|login|logon|keyboard)|authentication fail"
-        r"|log(?:in|on) (?:failed|failure|incorrect|denied)|(?:invalid|illegal|unknown) user"
-        r"|user (?:unknown|not found)|bad (?:password|username)|break-in|wrong password"
-        r"|(?:password|auth\w*|user) check failed|maximum auth|too many auth|not allowed because"
-        r"|(?:invalid|incorrect|bad|wrong) (?:credential|password|user ?name|login)|http-401"
-        r"|max retries|authentication (?:error|rejected|denied)|more authentication failures?"
-        r"|unable to authenticate|failed to authenticate|no more (?:user )?authentication",
+        (
+            r"fail(?:ed|ure)\W+(?:password|publickey|none|login|logon|keyboard)|authentication fail"
+            r"|log(?:in|on) (?:failed|failure|incorrect|denied)|(?:invalid|illegal|unknown) user"
+            r"|user (?:unknown|not found)|bad (?:password|username)|break-in|wrong password"
+            r"|(?:password|auth\w*|user) check failed|maximum auth|too many auth"
+            r"|not allowed because"
+            r"|(?:invalid|incorrect|bad|wrong) (?:credential|password|user ?name|login)|http-401"
+            r"|max retries|authentication (?:error|rejected|denied)|more authentication failures?"
+            r"|unable to authenticate|failed to authenticate|no more (?:user )?authentication"
+        ),
     ),
     (
         DENIED,
         0.35,
-        r"permission denied|access denied|denied by|\bdenied\b|forbidden|not permitted"
-        r"|not authori[sz]ed|unauthori[sz]ed|http-403|violation|\bblocked\b|refused by",
+        (
+            r"permission denied|\bdenied\b|forbidden|not permitted"
+            r"|not authori[sz]ed|unauthori[sz]ed|http-403|violation|\bblocked\b|refused by"
+        ),
     ),
     (PROBE, 0.15, r"http-(?:404|400|405|414|429)|did not receive identification|bad protocol"),
     (
         NETWORK,
         0.4,
-        r"timed? ?out|connection (?:refused|reset|lost|aborted|closed unexpectedly|failed)"
-        r"|unreachable|link (?:is )?down|no route to|severed|broken pipe|network is down"
-        r"|could not (?:connect|resolve)|name or service not known|no carrier",
+        (
+            r"timed? ?out|connection (?:refused|reset|lost|aborted|closed unexpectedly|failed)"
+            r"|unreachable|link (?:is )?down|no route to|severed|broken pipe|network is down"
+            r"|could not (?:connect|resolve)|name or service not known|no carrier"
+        ),
     ),
     (
         SERVICE,
         0.5,
-        r"failed to start|entered failed state|main process exited|exited abnormally"
-        r"|failed with result|start request repeated|crash ?loop|back-off restarting"
-        r"|(?:exited|exit) (?:with )?(?:code|status)[ =:]*(?:<num>|[1-9])|terminated abnormally"
-        r"|dependency failed|watchdog",
+        (
+            r"failed to start|entered failed state|main process exited|exited abnormally"
+            r"|failed with result|start request repeated|crash ?loop|back-off restarting"
+            r"|(?:exited|exit) (?:with )?(?:code|status)[ =:]*(?:<num>|[1-9])|terminated abnormally"
+            r"|dependency failed|watchdog"
+        ),
     ),
     (
         ERROR,
         0.5,
-        r"\berror|errors?\b|\bfatal\b|\bfail(?:ed|ure|ures|ing|s)?\b|exception|cannot\b|can't|could ?n[o']t"
-        r"|unable to|\binvalid\b|abnormal|http-5\d\d|\bsevere\b|\bcritical\b|\blost\b|\bmissing\b"
-        r"|not fully functional|unexpected|rejected|aborted?\b|terminated for|unavailable",
+        (
+            r"\berror|errors?\b|\bfatal\b|\bfail(?:ed|ure|ures|ing|s)?\b|exception"
+            r"|cannot\b|can't|could ?n[o']t|unable to|\binvalid\b|abnormal|http-5\d\d"
+            r"|\bsevere\b|\bcritical\b|\blost\b"
+            r"|\bmissing\b|not fully functional|unexpected|rejected|aborted?\b"
+            r"|terminated for|unavailable"
+        ),
     ),
 )
 _ORDERED = tuple((kind, weight, re.compile(pattern)) for kind, weight, pattern in _KINDS)
 _ANY = re.compile("|".join(pattern for _, _, pattern in _KINDS))
 _HARMLESS = re.compile(
     r"\b(?:no|0|<num>|zero|without|any) (?:\w+ )?(?:errors?|failures?|problems?)\b"
-    r"|\b(?:errors?|fail\w*)[=:] ?(?:0|<num>|none)\b|corrected|recovered|error[-_ ]?(?:log|page|handl)"
-    r"|if .* fails?\b|fail(?:ed|ure)?[ -]?over|failsafe|error reporting"
+    r"|\b(?:errors?|fail\w*)[=:] ?(?:0|<num>|none)\b|corrected|recovered"
+    r"|error[-_ ]?(?:log|page|handl)|if .* fails?\b|fail(?:ed|ure)?[ -]?over|failsafe"
+    r"|error reporting"
     r"|(?<!not )\bsupported\b|\binitiali[sz](?:ed|ing)\b|reporting enabled|\bregistered\b"
 )
 _SUCCESS = re.compile(
@@ -138,6 +161,9 @@ _SUCCESS = re.compile(
     r"|logged in|authenticated|authentication succe|http-[23]\d\d"
 )
 _CALM = frozenset({levels.DEBUG, levels.INFO, levels.NOTICE})
+_LONGEST = 600
+"""So much of a message is read: a bound on the work that a crafted line can make."""
+
 _ACTOR_KINDS = frozenset({LOGIN, DENIED, PROBE})
 _FROM_LEVEL = {levels.FATAL: 0.8, levels.ERROR: 0.5, levels.WARNING: 0.25}
 _TELLING = re.compile(
@@ -149,7 +175,7 @@ _TELLING = re.compile(
 
 def assess(text: str, level: str) -> Trouble:
     """Return what a message speaks of, given its masked text and its level (or none)."""
-    lower = text.lower()
+    lower = text[:_LONGEST].lower()
     weight_of_level = _FROM_LEVEL.get(level, 0.0)
     severe = level in (levels.ERROR, levels.FATAL)
     if not _ANY.search(lower):

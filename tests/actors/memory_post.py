@@ -1,4 +1,7 @@
-"""A server without sockets: `OpenAI(..., post=memory_post(...))` reads exactly these bytes in these chunks."""
+"""A server without sockets.
+
+`OpenAI(..., post=memory_post(chunks))` reads exactly these chunks.
+"""
 
 from __future__ import annotations
 

@@ -47,8 +47,8 @@ def call(
     arguments: str = "",
     *,
     index: int | None = None,
-    id: str = "",
-    name: str = "",  # noqa: A002
+    id: str = "",  # noqa: A002
+    name: str = "",
 ) -> ToolCallDelta:
     return ToolCallDelta(index=index, id=id, name=name, arguments=arguments)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -72,7 +73,7 @@ def test_b21_any_text_is_an_object_or_an_error(raw: str) -> None:
     assert type(tree) is dict
 
 
-SCHEMA = {
+SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
         "limit": {"type": "integer", "minimum": 1},

@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager, suppress
 import attrs
 import pytest
 import trio
+from trio.testing import wait_all_tasks_blocked
 
 from boyd.actors.conversation.accumulate import Accumulator
 from boyd.actors.conversation.artifacts import (
@@ -112,7 +113,9 @@ async def test_b39_every_way_out_hangs_up(way: str) -> None:
                 await stream.receive()
                 if way == "exception":
                     raise ZeroDivisionError
-                await (stream.receive() if way == "cancelled in receive" else trio.sleep_forever())
+                if way == "cancelled in receive":
+                    await stream.receive()
+                await trio.sleep_forever()
         with trio.fail_after(2):
             await server.hung_up.wait()
 
@@ -153,7 +156,7 @@ async def test_two_readers_at_once_are_an_error() -> None:
         trio.open_nursery() as nursery,
     ):
         nursery.start_soon(stream.receive)
-        await trio.testing.wait_all_tasks_blocked()
+        await wait_all_tasks_blocked()
         with pytest.raises(trio.BusyResourceError):
             await stream.receive()
         nursery.cancel_scope.cancel()
@@ -183,7 +186,7 @@ async def test_no_key_says_what_to_do() -> None:
 async def test_the_key_comes_from_the_environment_when_the_request_is_made(
     url: str | None,
     key: str,
-    sent: bool,  # noqa: FBT001
+    sent: bool,
 ) -> None:
     seen: list[Post] = []
     post = memory_post([b"data: [DONE]\n\n"], seen=seen)
@@ -275,7 +278,7 @@ async def test_the_cap_on_output_has_two_names() -> None:
 async def test_b09_every_refusal_is_one_typed_sentence(
     answer: Answer,
     code: str,
-    retryable: bool,  # noqa: FBT001
+    retryable: bool,
     words: str,
 ) -> None:
     async with serving(answer, api_key=CANARY) as (model, _):
@@ -430,7 +433,7 @@ def test_a_name_that_is_none_lists_what_there_is(name: str, words: str) -> None:
         ("", False),
     ],
 )
-def test_what_this_machine_is(url: str, here: bool) -> None:  # noqa: FBT001
+def test_what_this_machine_is(url: str, here: bool) -> None:
     assert is_loopback(url) is here
 
 

@@ -125,7 +125,7 @@ def test_a_wait_never_exceeds_what_is_left(
 def test_o43_only_what_is_about_the_moment_is_tried_again(
     status: int | None,
     code: str,
-    again: bool,  # noqa: FBT001
+    again: bool,
 ) -> None:
     assert is_retryable(status, code) is again
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 
 import pytest
@@ -127,6 +128,6 @@ streams = st.lists(pieces, max_size=12).map(b"".join) | st.binary(max_size=40)
 @example(b"data: a\r\n\r\ndata: b\r\r", [8, 9, 10])
 def test_b08_every_cut_of_the_bytes_gives_the_same_items(data: bytes, cuts: list[int]) -> None:
     at = sorted({0, len(data), *(cut for cut in cuts if cut < len(data))})
-    chunks = [data[a:b] for a, b in zip(at, at[1:], strict=False)]
+    chunks = [data[a:b] for a, b in itertools.pairwise(at)]
     assert parse(chunks, longest=40) == parse([data], longest=40)
     assert parse((bytes([byte]) for byte in data), longest=40) == parse([data], longest=40)

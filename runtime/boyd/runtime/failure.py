@@ -14,6 +14,7 @@ import attrs
 from boyd.runtime import errors
 from boyd.runtime.codec import Mismatch, TypeCodec, codec_for, plain
 from boyd.runtime.errors import RemoteFailure
+from boyd.runtime.messages import same_definition
 
 __all__ = ["Failure", "failure", "failure_of", "is_answer", "to_exception"]
 
@@ -64,7 +65,7 @@ def failure(tag: str, /) -> Callable[[E], E]:
 
 def _register(tag: str, cls: type[Exception]) -> None:
     known = _by_tag.get(tag)
-    if known is not None and (known.__module__, known.__qualname__) != (cls.__module__, cls.__qualname__):
+    if known is not None and not same_definition(known, cls):
         raise TypeError(f"failure tag {tag!r} is taken by {known.__module__}.{known.__qualname__}")
     _by_tag[tag] = cls
     _tags[cls] = tag

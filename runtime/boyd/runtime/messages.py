@@ -9,6 +9,7 @@ registered stays opaque.
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable
 from typing import Any, Final, Generic, TypeVar, cast, dataclass_transform, get_args, get_origin, overload
 
@@ -117,8 +118,7 @@ _options: Final[dict[type, tuple[str, bool, int, float | None]]] = {}
 def _register(cls: type, tag: str | None, within: float | None, names: dict[str, object]) -> None:
     name = tag if tag is not None else f"{cls.__module__}:{cls.__qualname__}"
     known = _by_name.get(name)
-    same_place = known is not None and (known.__module__, known.__qualname__) == (cls.__module__, cls.__qualname__)
-    if known is not None and tag is not None and not same_place:
+    if known is not None and tag is not None and not same_definition(known, cls):
         raise TypeError(f"message tag {tag!r} is taken by {known.__module__}.{known.__qualname__}")
     cls.__boyd_names__ = names  # type: ignore[attr-defined]
     index = len(_table)
@@ -126,6 +126,14 @@ def _register(cls: type, tag: str | None, within: float | None, names: dict[str,
     _by_name[name] = cls
     _options[cls] = (name, tag is not None, index, within)
     set_union_name(cls, name if tag is not None else cls.__name__)
+
+
+def same_definition(one: type, other: type) -> bool:
+    """Whether two classes come from one place in one file: a module that was imported again, or under another name."""
+    if one.__qualname__ != other.__qualname__:
+        return False
+    files = [getattr(sys.modules.get(cls.__module__), "__file__", None) for cls in (one, other)]
+    return one.__module__ == other.__module__ or (files[0] is not None and files[0] == files[1])
 
 
 def registered(name: str) -> type | None:

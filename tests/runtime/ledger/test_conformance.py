@@ -5,21 +5,35 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
+from typing import TypeVar, TypeVarTuple
 
 import pytest
 import trio
 
 from boyd.runtime.ledger import Ledger, open_ledger
+from boyd.runtime.seams import Seams
 from boyd.runtime.testing.ledger_conformance import CHECKS, Check
 
 Opener = Callable[[], AbstractAsyncContextManager[Ledger]]
 
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
-@pytest.fixture(params=["memory", "sqlite"])
+
+class Inline:
+    """Runs everything on the loop, as a simulated world does."""
+
+    async def run(self, fn: Callable[[*Ts], T], *args: *Ts, abandon: bool = False) -> T:
+        await trio.lowlevel.checkpoint()
+        return fn(*args)
+
+
+@pytest.fixture(params=["memory", "sqlite", "sqlite inline"])
 def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Opener:
     """Opens an empty ledger of each store."""
     address = "memory:" if request.param == "memory" else f"sqlite:{tmp_path / 'ledger.db'}"
-    return lambda: open_ledger(address)
+    seams = Seams(offload=Inline()) if request.param == "sqlite inline" else None
+    return lambda: open_ledger(address, seams=seams)
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: str(check.__name__))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
-from typing import Any
+from typing import Any, Final
 
 import attrs
 import trio
@@ -12,6 +12,7 @@ from boyd.actors.agent import Agent
 from boyd.actors.budget import Used
 from boyd.actors.cli.approvals import settle_at_terminal
 from boyd.actors.cli.json_form import json_tree
+from boyd.actors.cli.ledgers import ledger_option
 from boyd.actors.cli.open_questions import numbered_questions
 from boyd.actors.cli.output import emit, say, warn, write
 from boyd.actors.cli.prompt import can_ask, described
@@ -26,11 +27,14 @@ from boyd.actors.runs.result import Result
 from boyd.actors.runs.run import Run
 from boyd.actors.runs.runnable import Runnable
 from boyd.actors.swarm.swarm import MemberFinished
-from boyd.runtime import System
+from boyd.actors.tools.questions import questions_of, thread_of
+from boyd.runtime import ActorStopped, Ledger, System
 
 __all__ = ["Watched", "call_text", "usage_text", "watch"]
 
-_MOST = 200
+PAUSED: Final = 3
+"""The exit code of a run that waits for an answer."""
+_MOST: Final = 200
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -52,7 +56,8 @@ class Watched:
 
 async def watch(watched: Watched, system: System) -> int:
     """Run it to its end or to a question that stays open; the exit code."""
-    shown = _Shown(quiet=watched.json)
+    talks = isinstance(watched.definition, Agent)
+    shown = _Shown(quiet=watched.json or not talks)
     ended = False
     try:
         async with AsyncExitStack() as stack:
@@ -65,39 +70,59 @@ async def watch(watched: Watched, system: System) -> int:
                     interactive=can_ask(),
                 )
             )
-            if not isinstance(watched.definition, Agent):
+            if not talks:
                 rows = lambda: tuple(shown.rows.values())  # noqa: E731
                 await stack.enter_async_context(open_view(rows, unit="cycles"))
-            await _read(run, shown)
+            result = await _read(run, shown)
         ended = True
     finally:
         if not ended:
             shown.end_line()
             if shown.began:
                 warn(f"what was done stands in thread {watched.thread}; go on: {watched.again}")
-    await _report(watched, run.result, shown, system)
-    return 0
+    if result is not None:
+        _show_result(watched, result, shown)
+    await _show_open_questions(watched, system)
+    if result is not None:
+        warn(f"{watched.thread}: {usage_text(result.usage)}")
+    return 0 if result is not None and result.status == "done" else PAUSED
 
 
-async def _read(run: Run[Any], shown: _Shown) -> None:
-    """Show every event; ask beside it, because carrying out what was approved makes events too."""
-    open_questions: list[Pending] = []
+async def _read(run: Run[Any], shown: _Shown) -> Result[Any] | None:
+    """Show every event to the end of the run; None where it stands still at a question that nobody answers.
+
+    The person is asked beside the reading: carrying out what was approved makes events too.
+    """
+    left_open = False
 
     async def ask(pending: Pending) -> None:
-        if await settle_at_terminal(run, pending, None if shown.waits else 15.0) is None:
-            open_questions.append(pending)
-            if shown.waits:
-                run.cancel()
+        nonlocal left_open
+        waits = await _stands_still(run.system.ledger, pending)
+        settled = await settle_at_terminal(run, pending, None if waits else 15.0)
+        if settled is None and waits:
+            left_open = True
+            run.cancel()
 
     async with trio.open_nursery() as nursery:
-        async for event in run:
-            shown.show(event)
-            if isinstance(event, Pending) and can_ask():
-                nursery.start_soon(ask, event)
-
-
-async def _report(watched: Watched, result: Result[Any], shown: _Shown, system: System) -> None:
+        try:
+            async for event in run:
+                shown.show(event)
+                if isinstance(event, Pending) and can_ask():
+                    nursery.start_soon(ask, event)
+        except ActorStopped:
+            if not left_open:
+                raise
     shown.end_line()
+    return None if left_open else run.result
+
+
+async def _stands_still(ledger: Ledger, pending: Pending) -> bool:
+    """Whether the run waits for this answer before it goes on."""
+    questions = await questions_of(ledger, thread_of(pending.id))
+    return any(one.asked.waits for one in questions if one.id == pending.id)
+
+
+def _show_result(watched: Watched, result: Result[Any], shown: _Shown) -> None:
     if watched.json:
         emit(
             {
@@ -111,12 +136,15 @@ async def _report(watched: Watched, result: Result[Any], shown: _Shown, system: 
     elif result.status == "done" and not shown.text:
         output = result.output
         say(output if isinstance(output, str) else repr(output))
-    questions = await numbered_questions(system.ledger, watched.thread)
-    for one in questions:
+
+
+async def _show_open_questions(watched: Watched, system: System) -> None:
+    for one in await numbered_questions(system.ledger, watched.thread):
         if one.question.is_open:
             warn(f"waits for an approval: {described(one.question.asked.pending)}")
-            warn(f"  boyd approve {watched.thread} {one.number}")
-    warn(f"{watched.thread}: {usage_text(result.usage)}")
+            warn(f"  boyd approve {watched.thread} {one.number}{ledger_option(watched.address)}")
+            if one.question.asked.waits:
+                warn(f"  {watched.again}")
 
 
 def usage_text(used: Used) -> str:
@@ -146,13 +174,11 @@ class _Shown:
     Attributes:
         quiet: words of a model are not shown: a program reads the output.
         text: some were shown.
-        waits: the run stands still at a question.
     """
 
     quiet: bool
     text: bool = False
     began: bool = False
-    waits: bool = False
     rows: dict[str, Row] = attrs.field(factory=dict[str, Row])
     _in_line: bool = False
 

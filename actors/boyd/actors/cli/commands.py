@@ -11,7 +11,7 @@ from typing import Any, Final
 from boyd.actors.cli.agent_command import agent_command
 from boyd.actors.cli.approve import approve
 from boyd.actors.cli.definitions import find_command, runnable_or_command
-from boyd.actors.cli.parsing import make_app, parse_call
+from boyd.actors.cli.parsing import App, make_app, parse_call
 from boyd.actors.cli.problems import UsageError
 from boyd.actors.cli.session import current_session
 from boyd.actors.cli.show import show
@@ -22,11 +22,14 @@ from boyd.actors.runs.runnable import Runnable
 __all__ = ["call_for"]
 
 _ABOUT: Final = "Actors, agents and OODA swarms: run them, and read what they did."
-_FIRST: Final = "First: boyd demo (a minute, no key, no network). --debug shows tracebacks."
+_FIRST: Final = (
+    "First: boyd demo (a minute, no key, no network). "
+    "boyd COMMAND --help says more, --debug shows tracebacks."
+)
 _RUN_HELP: Final = ("--help", "-h")
 
 
-def run(target: str, /, *arguments: str) -> None:  # noqa: ARG001  # only its help is used
+def run(target: str, /, *arguments: str) -> None:  # only its help is used
     """Run an agent, a swarm, or a program that is made of them.
 
     The rest of the line belongs to it: boyd run TARGET --help shows its options.
@@ -38,7 +41,7 @@ def run(target: str, /, *arguments: str) -> None:  # noqa: ARG001  # only its he
     """
 
 
-def demo(*, seed: int = 0, lines: int = 0, out: str = "") -> None:  # noqa: ARG001  # as above
+def demo(*, seed: int = 0, lines: int = 0, out: str = "") -> None:  # as above
     """Watch the triage swarm find trouble in generated logs."""
 
 
@@ -67,11 +70,9 @@ def call_for(words: Sequence[str]) -> Callable[[], Any]:
             return parse_call(_top(), rest or ["--help"])
 
 
-def _top() -> Any:  # noqa: ANN401  # cyclopts stays in its module
-    app = make_app("boyd", text=_ABOUT, epilogue=_FIRST, version=_version)
-    for name, function in {"demo": demo, "run": run, **_OTHERS}.items():
-        app.command(function, name=name)
-    return app
+def _top() -> App:
+    commands = {"demo": demo, "run": run, **_OTHERS}
+    return make_app("boyd", text=_ABOUT, epilogue=_FIRST, version=_version, commands=commands)
 
 
 def _call_run(words: Sequence[str]) -> Callable[[], Any]:

@@ -17,10 +17,10 @@ from __future__ import annotations
 
 from boyd.actors.cli.approvals import settle_at_terminal
 from boyd.actors.cli.ledgers import DEFAULT_LEDGER, ledger_for
-from boyd.actors.cli.output import emit, keep_stdout_for_data, say, warn, write
-from boyd.actors.cli.prompt import ask_approval, can_ask, described
-from boyd.actors.cli.problems import UsageError
 from boyd.actors.cli.open_questions import Numbered, numbered_questions
+from boyd.actors.cli.output import emit, keep_stdout_for_data, say, warn, write
+from boyd.actors.cli.problems import UsageError
+from boyd.actors.cli.prompt import ask_approval, can_ask, described
 from boyd.actors.cli.rows import Row
 from boyd.actors.cli.session import current_session
 from boyd.actors.cli.view import open_view

@@ -12,7 +12,14 @@ from boyd.actors.cli.targets import Target, load
 from boyd.actors.runs.runnable import Runnable
 from boyd.actors.tools.define import Tool
 
-__all__ = ["Command", "Incident", "find_command", "find_function", "find_tools", "runnable_or_command"]
+__all__ = [
+    "Command",
+    "Incident",
+    "find_command",
+    "find_function",
+    "find_tools",
+    "runnable_or_command",
+]
 
 Command: TypeAlias = Callable[..., Awaitable[object]]
 """An async function whose signature gives the options."""

@@ -30,7 +30,7 @@ _SHOW_CURSOR: Final = b"\x1b[?25h"
 _TOO_LONG: Final = b"\nboyd: something did not stop in time and was left; the ledger is valid\n"
 
 
-class Interrupted(Exception):  # noqa: N818  # named for the fact
+class Interrupted(Exception):  # named for the fact
     """A signal ended the command.
 
     Attributes:

@@ -75,5 +75,3 @@ def body_tree(body: bytes) -> Any:  # noqa: ANN401  # a plain tree
         return json_tree(unpack_foreign(body))
     except WireError:
         return json_tree(body)
-
-

@@ -17,6 +17,7 @@ __all__ = [
     "all_threads",
     "family",
     "ledger_for",
+    "ledger_option",
     "ledger_with",
     "ledgers_here",
     "ledgers_to_read",
@@ -59,7 +60,9 @@ def ledgers_to_read(given: str | None) -> Sequence[str]:
 def ledgers_here() -> Sequence[str]:
     """The Boyd ledgers among the *.db files of the current folder, the default one first."""
     first = DEFAULT_LEDGER.partition(":")[2]
-    names = sorted((path.name for path in Path().glob("*.db")), key=lambda name: (name != first, name))
+    names = sorted(
+        (path.name for path in Path().glob("*.db")), key=lambda name: (name != first, name)
+    )
     return tuple(f"sqlite:{name}" for name in names if _is_ledger(Path(name)))
 
 
@@ -70,6 +73,15 @@ def _is_ledger(path: Path) -> bool:
             return file.read(_HEADER)[-4:] == APPLICATION_ID.to_bytes(4)
     except OSError:
         return False
+
+
+def ledger_option(address: str) -> str:
+    """What to add to `boyd show` and the like so that they find this ledger: often nothing."""
+    return (
+        ""
+        if address in ledgers_here() or os.environ.get(_VARIABLE) == address
+        else f" --ledger {address}"
+    )
 
 
 async def ledger_with(thread: str, given: str | None) -> str:
@@ -111,5 +123,7 @@ async def all_threads(ledger: Ledger) -> Sequence[ThreadInfo]:
 
 async def family(ledger: Ledger, thread: str) -> Sequence[str]:
     """`thread` and the threads below it, by name."""
-    below = [info.thread for info in await all_threads(ledger) if info.thread.startswith(f"{thread}/")]
+    below = [
+        info.thread for info in await all_threads(ledger) if info.thread.startswith(f"{thread}/")
+    ]
     return (thread, *sorted(below))

@@ -27,7 +27,7 @@ _OTHER_LINES: Final = 4
 """Lines of a terminal that are not rows: title, totals, a note of what is left out, the cursor's."""
 
 
-def draw(  # noqa: PLR0913
+def draw(
     rows: Sequence[Row],
     meter: Meter,
     *,

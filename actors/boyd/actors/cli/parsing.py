@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import cyclopts
+from cyclopts import App
 
 from boyd.actors.cli.problems import UsageError
 
-__all__ = ["make_app", "parse_call"]
+__all__ = ["App", "is_async", "make_app", "parse_call"]
 
 _DASH: Final = "\ue000-"
 """Stands for a lone `-` (standard input) while cyclopts parses, which takes it for an option."""
@@ -25,7 +26,8 @@ def make_app(
     text: str | None = None,
     epilogue: str | None = None,
     version: Callable[[], str] | None = None,
-) -> cyclopts.App:
+    commands: Mapping[str, Callable[..., Any]] = {},
+) -> App:
     """A command line for `function`: its signature and docstring become options and help.
 
     Args:
@@ -33,10 +35,12 @@ def make_app(
         text: in place of the docstring's first part.
         epilogue: the last lines of the help.
         version: without it there is no `--version`.
+        commands: by name, in the order of the help.
     """
-    app = cyclopts.App(
+    app = App(
         name=program,
         help=text,
+        usage=None if function is None else _usage(program, function),
         default_command=function,
         version=version,
         version_flags=() if version is None else "--version",
@@ -49,26 +53,43 @@ def make_app(
     app["--help"].show = False
     if version is not None:
         app["--version"].show = False
+    for place, (name, command) in enumerate(commands.items()):
+        app.command(command, name=name, sort_key=place)
     return app
 
 
-def _shown_default(value: object) -> str:
+def _shown_default(value: object) -> str | None:
     """In help: nothing for switches that are off and for what is empty."""
-    return "" if value is False or value in ((), "") else str(value)
+    return None if value is None or value is False or value in ((), "") else str(value)
 
 
-def parse_call(app: cyclopts.App, tokens: Sequence[str]) -> Callable[[], Any]:
-    """The call that `tokens` ask for, with its arguments. Showing the help is such a call as well.
+def _usage(program: str, function: Callable[..., Any]) -> str:
+    """`Usage: boyd show [OPTIONS] THREAD`."""
+    words = ["Usage:", program]
+    parameters = inspect.signature(function).parameters.values()
+    if any(one.kind is one.KEYWORD_ONLY for one in parameters):
+        words.append("[OPTIONS]")
+    for one in parameters:
+        name = one.name.upper().replace("_", "-")
+        if one.kind is one.VAR_POSITIONAL:
+            words.append(f"[{name}...]")
+        elif one.kind is not one.KEYWORD_ONLY:
+            words.append(name if one.default is one.empty else f"[{name}]")
+    return " ".join(words)
+
+
+def parse_call(app: App, words: Sequence[str]) -> Callable[[], Any]:
+    """The call that `words` ask for, with its arguments. Showing the help is such a call as well.
 
     Raises:
         UsageError: they do not fit the signature.
     """
-    marked = [_DASH if token == "-" else token for token in tokens]
+    marked = [_DASH if word == "-" else word for word in words]
     try:
         command, bound, _ = app.parse_args(marked, print_error=False, exit_on_error=False)
     except cyclopts.CycloptsError as error:
-        words = " ".join(str(error).split()).replace(_DASH, "-").rstrip(".")
-        raise UsageError(f"{words}. See {app.name[0]} --help") from None
+        said = " ".join(str(error).split()).replace(_DASH, "-").rstrip(".")
+        raise UsageError(f"{said}. See {app.name[0]} --help") from None
     arguments = [_restored(value) for value in bound.args]
     options = {name: _restored(value) for name, value in bound.kwargs.items()}
     return functools.partial(command, *arguments, **options)

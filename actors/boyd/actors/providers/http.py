@@ -167,9 +167,27 @@ def _request(post: Post) -> httpx.Request:
         "read": None,  # ours are per event
         "write": post.deadlines.idle,
     }
-    return httpx.Request(
+    request = httpx.Request(
         "POST", url, headers=headers, content=post.body, extensions={"timeout": waits}
     )
+    request.stream = _OneChunk(post.body)
+    return request
+
+
+class _OneChunk(httpx.AsyncByteStream):
+    """A body without a generator, which a cancel would leave half-way."""
+
+    def __init__(self, body: bytes) -> None:
+        self._body: bytes | None = body
+
+    def __aiter__(self) -> AsyncIterator[bytes]:
+        return self
+
+    async def __anext__(self) -> bytes:
+        if self._body is None:
+            raise StopAsyncIteration
+        body, self._body = self._body, None
+        return body
 
 
 class _Clock:

@@ -82,17 +82,19 @@ class Runnable(ABC, Generic[I, T]):
         budget: Budget | None = None,
         buffer: int = 64,
         target: str = "",
+        interactive: bool = True,
     ) -> AsyncGenerator[Run[T], None]:
         """A run, read event by event: `async with x.open_run(...) as run: async for event in run: ...`.
 
         At most `buffer` events wait for the reader, then the run waits. When
         the block ends, nothing of the run is alive, and its thread is valid.
-        A thread that is being run in this system waits its turn.
+        A thread that is being run in this system waits its turn. Without
+        `interactive` nobody will answer, so a question pauses the run.
 
         Raises:
             LeaseHeld: another process runs this thread.
         """
-        async with self._open(given, system, thread, answers, budget, buffer, interactive=True, target=target) as run:
+        async with self._open(given, system, thread, answers, budget, buffer, interactive=interactive, target=target) as run:
             yield run
 
     async def resume(

@@ -31,6 +31,8 @@ from boyd.runtime import (
     receives,
 )
 from boyd.runtime.ledger import ANY, Entry
+from boyd.runtime.post import current_headers
+from boyd.runtime.post import current_headers
 
 __all__ = ["ApprovalsActor", "Settle", "UnknownQuestion", "record_answer", "settle"]
 
@@ -130,8 +132,13 @@ async def settle(system: System, question_id: str, answer: Answer, tool: object 
     call = question.asked.pending.call
     assert call is not None, "only a call can be approved"
     arguments = call.arguments if answer.arguments is None else answer.arguments
-    result = await perform(
-        ref, ToolCall(id=call.id, name=call.tool, arguments=json.dumps(arguments))
-    )
+    headers = Headers(thread=thread_of(question.id), labels={"board": question.asked.board})
+    token = current_headers.set(headers)
+    try:
+        result = await perform(
+            ref, ToolCall(id=call.id, name=call.tool, arguments=json.dumps(arguments))
+        )
+    finally:
+        current_headers.reset(token)
     await _record_result(system, question, result, None)
     return result.content

@@ -41,10 +41,11 @@ class Ready:
         Whatever goes wrong becomes an error result. A cancel from outside
         passes through, also when the tool swallowed it.
         """
+        result: ToolResult | None = None
         with trio.move_on_after(self.tool.timeout) as scope:
             result = await self._attempt(ctx)
         await trio.lowlevel.checkpoint_if_cancelled()
-        if scope.cancelled_caught or (scope.cancel_called and self.tool.is_async):
+        if result is None or (scope.cancel_called and self.tool.is_async):
             late = f"did not finish within {self.tool.timeout:g} s; it may have had effects"
             return _failed(self.call, f"{self.tool.name} {late}")
         return result

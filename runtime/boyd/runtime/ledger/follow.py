@@ -85,23 +85,24 @@ async def open_followed(
 ) -> AsyncGenerator[trio.MemoryReceiveChannel[Entry]]:
     """What `Ledger.open_follow` promises."""
     send, receive = trio.open_memory_channel[Entry](size)
-    async with receive, open_background(partial(_pump, read, changes, thread, after, send)):
+    # The sending end outlives the pump: closed by a failing pump, it would tell the
+    # reader "that was all" before the block is cancelled.
+    async with receive, send, open_background(partial(_pump, read, changes, thread, after, send)):
         yield receive
 
 
 async def _pump(
     read: ReadPage, changes: Changes, thread: str, after: int, send: trio.MemorySendChannel[Entry]
 ) -> None:
-    async with send:
-        with changes.watch(thread) as watch:
-            while True:
-                watch.arm()
-                page = await read(after, PAGE)
-                for entry in page:
-                    try:
-                        await send.send(entry)
-                    except trio.BrokenResourceError:
-                        return  # the reader has closed its end
-                    after = entry.seq
-                if len(page) < PAGE:
-                    await watch.wait()
+    with changes.watch(thread) as watch:
+        while True:
+            watch.arm()
+            page = await read(after, PAGE)
+            for entry in page:
+                try:
+                    await send.send(entry)
+                except trio.BrokenResourceError:
+                    return  # the reader has closed its end
+                after = entry.seq
+            if len(page) < PAGE:
+                await watch.wait()

@@ -21,6 +21,9 @@ def open_sqlite_ledger(
 ) -> AbstractAsyncContextManager[Ledger]:
     """The ledger in a file, open for as long as the block runs. A new file is its owner's alone.
 
+    While it is open, let nothing else in this process open and close the file (not even to
+    copy it): by POSIX rules that drops SQLite's locks on it.
+
     Raises:
         LedgerUnavailable: the file is not a ledger, of a newer format, read-only or out of reach.
         LedgerCorrupt: it is damaged.

@@ -193,11 +193,18 @@ def _sealed(
 
 
 def _entry(db: Database, thread: str, values: Row) -> tuple[Entry, bytes]:
-    match values:
-        case (int(seq), str(kind), str(id), float(at), bytes(chain), bytes(body)):
-            return Entry(kind=kind, body=body, id=id, seq=seq, at=at), chain
-        case _:
-            raise damaged(db, f"an entry of {thread}")
+    # Not a match statement: it takes three times as long, and pages have thousands of rows.
+    seq, kind, id, at, chain, body = values  # noqa: A001
+    if (
+        type(seq) is int
+        and type(kind) is str
+        and type(id) is str
+        and type(at) is float
+        and type(chain) is bytes
+        and type(body) is bytes
+    ):
+        return Entry(kind=kind, body=body, id=id, seq=seq, at=at), chain
+    raise damaged(db, f"an entry of {thread}")
 
 
 def list_threads(db: Database, limit: int, before: tuple[int, int]) -> tuple[ThreadInfo, ...]:
