@@ -130,17 +130,11 @@ def _safe(name: str) -> str:
 
 
 async def free_thread(system: System, thread: str, *, resume: bool) -> str:
-    """The thread of this run: a new one, unless it resumes.
-
-    Raises:
-        UsageError: there is nothing to resume.
-    """
+    """The thread of this run: a new one, unless it resumes."""
     used = await system.ledger.tip(thread) > 0
     if resume:
         if not used:
-            raise console.UsageError(
-                f"there is no thread {thread!r} to resume; leave out --resume to begin it"
-            )
+            console.say(f"nothing of {thread!r} is in the ledger yet: it begins now")
         return thread
     number = 1
     name = thread

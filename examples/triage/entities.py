@@ -109,7 +109,7 @@ def plan(masked: Sequence[str]) -> Plan:
             names.append(at)
         if _MASKED_DEVICE.search(token):
             devices.append(at)
-        if token.startswith(_USER_KEYS) or _is_user(masked, at):
+        if (token.startswith(_USER_KEYS) and token[-1] not in "=:") or _is_user(masked, at):
             users.append(at)
     if not (addresses or names or users or devices):
         return EMPTY
@@ -126,7 +126,7 @@ def _is_user(masked: Sequence[str], at: int) -> bool:
     """Tell whether a token stands where messages name a user."""
     before = masked[at - 1].lower() if at else ""
     two_before = masked[at - 2].lower() if at > 1 else ""
-    word = masked[at].strip(_STRIP).lower()
+    word = masked[at].partition("(")[0].strip(_STRIP).lower()
     if not word or word in _NO_USER or "=" in word:
         return False
     if before in ("user", "user:", "username", "login"):

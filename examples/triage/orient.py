@@ -17,6 +17,7 @@ from .words import DENIED, LOGIN, PROBE
 
 _WHO = ("guessing", "probing", "disk")
 _EXPLAINED = 0.5
+_MOST_TOLD = 25
 _ACTOR_TROUBLE = frozenset({LOGIN, DENIED, PROBE})
 
 
@@ -64,6 +65,22 @@ class Orientation:
     readings: tuple[Reading, ...] = ()
     noisy: tuple[Noisy, ...] = ()
     done: bool = False
+
+    def brief(self) -> str:
+        """The picture as a model reads it: a line for each suspicion, its sample quoted as the data that it is."""
+        head = f"{self.source}, lines {self.first_line:,} to {self.last_line:,}."
+        if not self.suspicions:
+            return f"{head} Nothing is suspected."
+        lines = [f"{head} Suspicions, the strongest first:"]
+        for one in self.suspicions[:_MOST_TOLD]:
+            sample = next((spot.sample for spot in one.evidence.spots if spot.sample), "")
+            about = f", in {one.unit}" if one.unit else ""
+            lines.append(f"- key {one.key!r}: {one.kind}, score {one.score:.2f}{about}, {counted(one.evidence.count, 'line')}")
+            lines.append(f"  because {one.why}")
+            if sample:
+                lines.append(f"  for example {sample[:160]!r}")
+        lines += [f"- noisy template {noisy.template}: {noisy.text[:120]!r}" for noisy in self.noisy]
+        return "\n".join(lines)
 
 
 def synthesize(digest: Digest, readings: Iterable[Reading]) -> Orientation:

@@ -57,7 +57,7 @@ _KINDS: tuple[tuple[str, float, str], ...] = (
             r"|(?:ext[234]|xfs|btrfs)\S*[ :].*(?:error|corrupt|shut(?:ting)? ?down)"
             r"|hard resetting link|failed command: "
             r"|(?:read|write) fault|raid\S* .*(?:degraded|fail)|disk failure|smart .*fail"
-            r"|mount failed"
+            r"|mount failed|rejecting i/o|offline device|task abort|scsi \S* ?(?:timeout|reset)"
         ),
     ),
     (
@@ -66,7 +66,7 @@ _KINDS: tuple[tuple[str, float, str], ...] = (
         (
             r"out of memory|oom[-_ ]?kill|oom_reaper|killed process|cannot allocate memory"
             r"|memory exhausted|memory cgroup out|outofmemoryerror|uncorrect\w* (?:ecc|memory)"
-            r"|allocation failure"
+            r"|allocation failure|memory device status is critical"
         ),
     ),
     (
@@ -77,7 +77,8 @@ _KINDS: tuple[tuple[str, float, str], ...] = (
             r"|general protection|assert(?:ion)?\b.*\b(?:fail|condition)|machine check"
             r"|unhandled exception|uncaught exception|stack smashing|soft lockup|hard lockup"
             r"|hung task|blocked for more than|call trace:|unable to handle kernel|double fault"
-            r"|kernel terminated|illegal instruction|bus error\b|error interrupt|storage interrupt"
+            r"|kernel terminated|illegal instruction|bus error\b|nmi received|catastrophic"
+            r"|error interrupt|storage interrupt"
         ),
     ),
     (
@@ -123,6 +124,7 @@ _KINDS: tuple[tuple[str, float, str], ...] = (
             r"timed? ?out|connection (?:refused|reset|lost|aborted|closed unexpectedly|failed)"
             r"|unreachable|link (?:is )?down|no route to|severed|broken pipe|network is down"
             r"|could not (?:connect|resolve)|name or service not known|no carrier"
+            r"|not responding"
         ),
     ),
     (

@@ -171,7 +171,10 @@ async def _read_request(stream: trio.SocketStream) -> tuple[dict[str, str] | Non
     }
     fields["target"] = start.split(" ")[1]
     while len(body) < int(fields.get("content-length", "0")):
-        body += await stream.receive_some(65536)
+        more = await stream.receive_some(65536)
+        if not more:
+            return None, b""
+        body += more
     return fields, body
 
 

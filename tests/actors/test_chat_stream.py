@@ -345,6 +345,19 @@ async def test_b11_length_in_a_call_leaves_its_arguments_as_they_are() -> None:
     ]
 
 
+async def test_events_without_blank_lines_between_them() -> None:
+    run_together = b"".join([says("a"), says("b"), STOP]).replace(b"\n\n", b"\n") + b"\n"
+    assert await blocks_of(run_together, DONE) == [Text(text="ab"), StopReason(reason="stop")]
+    pretty = json.dumps({"choices": [{"delta": {"content": "a"}}]}, indent=1)
+    lines = b"".join(b"data: %s\n" % line.encode() for line in pretty.split("\n")) + b"\n"
+    assert (await blocks_of(lines, STOP))[0] == Text(text="a")
+
+
+async def test_one_call_that_is_not_in_a_list() -> None:
+    one = {"tool_calls": {"id": "a", "function": {"name": "f", "arguments": "{}"}}}
+    assert (await blocks_of(chunk(one), STOP))[0] == ToolCall(id="a", name="f", arguments="{}")
+
+
 async def test_nothing_is_read_after_done() -> None:
     assert await blocks_of(says("a"), STOP, DONE, b"data: {broken\n\n") == [
         Text(text="a"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import traceback
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
@@ -29,6 +30,7 @@ from boyd.actors.providers.protocol import Provider, Request
 from boyd.actors.providers.resolve import model_from
 from boyd.actors.secret import Secret
 from boyd.runtime.seams import Ids, Seams
+from boyd.runtime.testing import assert_no_leaks, cancel_at_each_checkpoint
 from tests.actors.chat_server import (
     Answer,
     ChatServer,
@@ -135,6 +137,28 @@ async def test_b39_ten_readers_that_go_away_leave_nothing_behind() -> None:
         with trio.fail_after(5):
             while server.open_connections:
                 await trio.lowlevel.checkpoint()
+
+
+async def test_b39_cancelled_at_every_checkpoint_nothing_is_left_open() -> None:
+    """Not even a generator inside httpx: a warning of one fails this test."""
+    with assert_no_leaks():
+        async with open_chat_server(*[streams("a", "b", "c")] * 1000) as server:
+            await _cancelled_everywhere(server)
+
+
+async def _cancelled_everywhere(server: ChatServer) -> None:
+    model = OpenAI("test", base_url=server.base_url)
+
+    async def scenario() -> None:
+        await blocks_of(model)
+
+    async def check() -> None:
+        gc.collect()
+        with trio.fail_after(5):
+            while server.open_connections:
+                await trio.lowlevel.checkpoint()
+
+    assert await cancel_at_each_checkpoint(scenario, check, every=3) > 20
 
 
 async def test_a_reader_that_was_cancelled_in_receive_cannot_take_the_rest_for_an_end() -> None:
@@ -366,12 +390,12 @@ async def test_an_outer_cancel_is_no_model_error() -> None:
 
 # ------------------------------------------------------------------ the switch for tests
 async def test_a_real_request_in_a_test_is_refused() -> None:
-    model = OpenAI("gpt-5-mini", api_key="k")
-    with forbid_model_requests():
-        error = await failure_of(model)
-    assert str(error) == (
-        "a test tried to reach openai:gpt-5-mini; use agent.using(ScriptedModel(...))"
-    )
+    for model in (OpenAI("gpt-5-mini", api_key="k"), OpenAI("gpt-5-mini", seams=environ())):
+        with forbid_model_requests():
+            error = await failure_of(model)
+        assert str(error) == (
+            "a test tried to reach openai:gpt-5-mini; use agent.using(ScriptedModel(...))"
+        )
 
 
 async def test_the_switch_holds_in_every_task_and_may_spare_loopback() -> None:

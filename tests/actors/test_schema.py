@@ -22,8 +22,9 @@ from hypothesis import strategies as st
 from boyd.actors.secret import Secret
 from boyd.actors.tools.docstrings import described_arguments, described_purpose
 from boyd.actors.tools.schema import schema_of
+from boyd.actors.tools.structure import Misfit, from_json
 from boyd.actors.tools.validate import Validator
-from boyd.actors.tools.values import Misfit, from_json, to_json
+from boyd.actors.tools.values import to_json
 
 OBJECT: dict[str, Any] = {"type": "object", "additionalProperties": False}
 UserId = NewType("UserId", str)

@@ -21,6 +21,7 @@ from boyd.actors.tools.define import AnyTool, Tool, tool
 from boyd.actors.tools.invoke import Ready, invoke, prepare
 from boyd.actors.tools.spec import Call, Effect, Risk, ToolError
 from boyd.runtime import Context
+from boyd.runtime.testing import cancel_at_each_checkpoint
 
 if TYPE_CHECKING:
     import boyd.runtime as elsewhere
@@ -338,6 +339,19 @@ async def test_b41_a_cancel_from_outside_passes_through(
         await told(trouble, json.dumps({"kind": kind}))
         pytest.fail("the cancel was swallowed")
     assert scope.cancelled_caught
+
+
+async def test_b41_cancelled_at_every_checkpoint_it_is_a_cancel_or_a_result() -> None:
+    @tool
+    async def three() -> str:
+        for _ in range(3):
+            await trio.lowlevel.checkpoint()
+        return "done"
+
+    async def scenario() -> None:
+        assert (await told(three, "{}")).content == "done"
+
+    assert await cancel_at_each_checkpoint(scenario) >= 3
 
 
 async def test_b41_a_cancel_and_a_time_out_at_the_same_moment_is_a_cancel(

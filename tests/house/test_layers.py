@@ -90,7 +90,7 @@ CODE: Final = (
     "shelve*",
 )
 CODE_ALLOWED: Final = {
-    "runtime/messages.py": ("builtins.exec",),  # generates codecs from checked field names
+    "runtime/generated.py": ("builtins.exec",),  # codecs, from field names that attrs accepted
     "runtime/actor.py": ("builtins.eval",),  # the program's own annotations, as typing reads them
     "*/__init__.py": ("importlib.import_module",),  # lazy exports, from a table in the file
     "actors/cli/*": ("importlib.import_module",),  # the person who types names what to run

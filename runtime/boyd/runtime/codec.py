@@ -20,12 +20,14 @@ import types
 import typing
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Annotated, Any, Final, Literal, NoReturn, TypeVar, Union, cast, get_args, get_origin
 
 import attrs
 from cattrs import Converter
 
 from boyd.runtime.errors import EncodeError, WireError
+from boyd.runtime.generated import compiled
 from boyd.runtime.wire import pack, unpack_foreign, unpack_own
 
 __all__ = ["TypeCodec", "codec_for", "hints_of", "register_wire_form", "set_union_name"]
@@ -162,6 +164,7 @@ _union_names: Final[dict[type, str]] = {}
 def register_wire_form(kind: type, encode: Hook, decode: Hook) -> None:
     """Give `kind` (and `kind[...]`) a wire form of its own: two functions to and from a plain tree."""
     _wire_forms[kind] = (encode, decode)
+    _pairs.clear()
 
 
 def set_union_name(kind: type, name: str) -> None:
@@ -205,8 +208,14 @@ def _decoder(tp: Any) -> Hook:
     return hook.alone if isinstance(hook, _Structure) else lambda value: hook(value, tp)
 
 
+_being_made: Final[list[Any]] = []
+_pairs: Final[dict[Any, tuple[Hook, Hook]]] = {}
+
+
 def _lazily(find: Callable[[Any], Hook], tp: Any) -> Hook:
-    """A hook found at its first use, so that recursive types end."""
+    """The hook of a part; found at its first use only where the type is still being made, so that recursion ends."""
+    if not any(tp is one or tp == one for one in _being_made):
+        return find(tp)
     found: Hook | None = None
 
     def hook(value: Any) -> Any:
@@ -232,9 +241,25 @@ _PRIMITIVE: Final[dict[Any, _Pair]] = {
 }
 
 
-def _pair(tp: Any) -> _Pair:  # noqa: PLR0911  # one return a kind of type
-    """The two hooks of a type."""
-    tp = _bare(tp)
+def _pair(tp: Any) -> _Pair:
+    """The two hooks of a type, made once."""
+    try:
+        known = _pairs.get(tp)
+    except TypeError:  # an annotation that cannot be hashed
+        known = None
+    if known is not None:
+        return known
+    _being_made.append(tp)
+    try:
+        made = _make_pair(_bare(tp))
+    finally:
+        _being_made.pop()
+    with suppress(TypeError):
+        _pairs[tp] = made
+    return made
+
+
+def _make_pair(tp: Any) -> _Pair:  # noqa: PLR0911  # one return a kind of type
     try:
         if tp in _PRIMITIVE:
             return _PRIMITIVE[tp]
@@ -438,12 +463,12 @@ def _optional(tp: Any) -> _Pair:
 def _attrs_class(cls: type) -> _Pair:
     hints = hints_of(cls, getattr(cls, "__boyd_names__", None))
     fields = [field for field in attrs.fields(cls) if field.init]
-    encoders = [_lazily(_encoder, hints.get(field.name, object)) for field in fields]
-    decoders = [_lazily(_decoder, hints.get(field.name, object)) for field in fields]
+    types_ = [hints.get(field.name, object) for field in fields]
+    encoders = [_lazily(_encoder, tp) for tp in types_]
+    decoders = [_lazily(_decoder, tp) for tp in types_]
     needed = sum(field.default is attrs.NOTHING for field in fields)
-    aliases = [field.alias for field in fields]
 
-    def encode(value: Any) -> list[Any]:
+    def encode_slowly(value: Any) -> list[Any]:
         if value.__class__ is not cls:
             refuse(value, cls.__name__)
         return [
@@ -451,20 +476,68 @@ def _attrs_class(cls: type) -> _Pair:
             for hook, field in zip(encoders, fields, strict=True)
         ]
 
-    def decode(value: Any) -> Any:
+    def decode_slowly(value: Any) -> Any:
         tree = _list_of(value)
         if len(tree) < needed:
             raise Mismatch(f"{cls.__name__} needs {needed} fields, got {len(tree)}")
         given = {
-            alias: _in_step(hook, one, f".{alias}")
-            for alias, hook, one in zip(aliases, decoders, tree, strict=False)
+            field.alias: _in_step(hook, one, f".{field.alias}")
+            for field, hook, one in zip(fields, decoders, tree, strict=False)
         }
         try:
             return cls(**given)
         except (TypeError, ValueError) as error:
             raise Mismatch(f"not a {cls.__name__}: {error}") from None
 
-    return encode, decode
+    names = [field.name for field in fields]
+    aliases = [field.alias or field.name for field in fields]
+    bare = [_bare(tp) for tp in types_]
+    return (
+        _generated_encoder(cls, names, bare, encoders, encode_slowly),
+        _generated_decoder(cls, aliases, bare, decoders, decode_slowly),
+    )
+
+
+_CHECKED: Final[dict[Any, str]] = {int: "int", str: "str", bool: "bool", bytes: "bytes", float: "float"}
+"""Types whose check is one comparison, written inline."""
+
+
+def _generated_encoder(cls: type, names: list[str], types_: list[Any], hooks: list[Hook], slowly: Hook) -> Hook:
+    """The fields in order, checks inline; whatever does not fit at once goes the slow way, which can say where."""
+    env: dict[str, Any] = {"cls": cls, "slowly": slowly, "Mismatch": Mismatch}
+    lines = ["def encode(v):", "    if v.__class__ is not cls: return slowly(v)", "    try:"]
+    parts: list[str] = []
+    for n, (name, tp, hook) in enumerate(zip(names, types_, hooks, strict=True)):
+        if _is_checked(tp):
+            lines += [f"        a{n} = v.{name}", f"        if a{n}.__class__ is not {_CHECKED[tp]}: return slowly(v)"]
+            parts.append(f"a{n}")
+        else:
+            env[f"h{n}"] = hook
+            parts.append(f"h{n}(v.{name})")
+    lines += [f"        return [{', '.join(parts)}]", "    except Mismatch:", "        return slowly(v)"]
+    return compiled("encode", lines, env)
+
+
+def _generated_decoder(cls: type, aliases: list[str], types_: list[Any], hooks: list[Hook], slowly: Hook) -> Hook:
+    env: dict[str, Any] = {"cls": cls, "slowly": slowly, "Mismatch": Mismatch}
+    lines = ["def decode(t):", f"    if t.__class__ is not list or len(t) != {len(aliases)}: return slowly(t)", "    try:"]
+    parts: list[str] = []
+    for n, (alias, tp, hook) in enumerate(zip(aliases, types_, hooks, strict=True)):
+        if _is_checked(tp):
+            lines += [f"        a{n} = t[{n}]", f"        if a{n}.__class__ is not {_CHECKED[tp]}: return slowly(t)"]
+            parts.append(f"{alias}=a{n}")
+        else:
+            env[f"h{n}"] = hook
+            parts.append(f"{alias}=h{n}(t[{n}])")
+    lines += [f"        return cls({', '.join(parts)})", "    except (Mismatch, TypeError, ValueError):", "        return slowly(t)"]
+    return compiled("decode", lines, env)
+
+
+def _is_checked(tp: Any) -> bool:
+    try:
+        return tp in _CHECKED
+    except TypeError:
+        return False
 
 
 def _always(_tp: object) -> bool:

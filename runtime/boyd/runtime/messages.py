@@ -17,6 +17,7 @@ import attrs
 
 from boyd.runtime.codec import Mismatch, TypeCodec, codec_for, hints_of, pack_tree, set_union_name
 from boyd.runtime.errors import EncodeError, WireError
+from boyd.runtime.generated import compiled
 from boyd.runtime.wire import DEFAULT_LIMITS, Limits, pack, unpack_foreign, unpack_own
 
 __all__ = [
@@ -209,8 +210,7 @@ def _generate_encoder(codec: MessageCodec[Any]) -> Callable[[Any], bytes]:
     body = f"pack(({', '.join(parts)},))"
     lines += ["    try:", f"        return {body}", "    except (Mismatch, TypeError, ValueError, OverflowError):", "        return slow(m)"]
     env["Mismatch"] = Mismatch
-    exec("\n".join(lines), env)  # noqa: S102  # our own text, from field names that attrs accepted
-    return cast("Callable[[Any], bytes]", env["encode"])
+    return compiled("encode", lines, env)
 
 
 def _slow_encoder(codec: MessageCodec[Any]) -> Callable[[Any], bytes]:
@@ -234,8 +234,7 @@ def _generate_decoder(codec: MessageCodec[Any]) -> Callable[[bytes], Any]:
             env[f"s{n}"] = codec_for(tp)._decode  # noqa: SLF001
             arguments.append(f"{field.alias}=s{n}(t[{n + 1}])")
     lines.append(f"    return cls({', '.join(arguments)})")
-    exec("\n".join(lines), env)  # noqa: S102
-    generated = cast("Callable[[bytes], Any]", env["decode"])
+    generated = compiled("decode", lines, env)
 
     def decode(frame: bytes) -> Any:
         try:

@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Final, TypeVar, TypeVarTuple, cast
 
+import attrs
 import trio
 
 from boyd.runtime.actor import Actor
@@ -54,12 +55,20 @@ class System:
     Attributes:
         name: for people, and the first part of the threads that the system itself writes.
         ledger: the store of threads.
-        cancel_scope: cancelling it ends everything at once, without a drain.
+        cancel_scope: cancelling it unwinds the block, which stops all actors within `grace`, without a drain.
         dead_letters: how many accepted messages nobody handled, by reason.
     """
 
     def __init__(  # noqa: PLR0913
-        self, *, name: str, seams: Seams, ledger: Ledger, nursery: trio.Nursery, ask_timeout: float, grace: float
+        self,
+        *,
+        name: str,
+        seams: Seams,
+        ledger: Ledger,
+        nursery: trio.Nursery,
+        cancel_scope: trio.CancelScope,
+        ask_timeout: float,
+        grace: float,
     ) -> None:
         self.name = name
         self.seams = seams
@@ -69,7 +78,7 @@ class System:
         self.dispatcher: Dispatcher = seams.dispatcher()
         self.deadlines = Deadlines()
         self.ledger: Ledger = DispatchedLedger(ledger, self.dispatcher)
-        self.cancel_scope = nursery.cancel_scope
+        self.cancel_scope = cancel_scope
         self.dead_letters: dict[str, int] = {}
         self.spies: list[Spy] = []
         self.closing = False
@@ -426,24 +435,63 @@ async def open_system(  # noqa: PLR0913
             ledger = await stack.enter_async_context(open_memory_ledger(seams=seams))
         elif isinstance(ledger, str):
             ledger = await stack.enter_async_context(open_ledger(ledger, seams=seams))
-        async with trio.open_nursery() as nursery:
+        async with _one_group(), trio.open_nursery() as outer:
+            inner: _Stage = await outer.start(_hold_stage)
             system = System(
-                name=name, seams=seams, ledger=ledger, nursery=nursery, ask_timeout=ask_timeout, grace=grace
+                name=name,
+                seams=seams,
+                ledger=ledger,
+                nursery=inner.nursery,
+                cancel_scope=outer.cancel_scope,
+                ask_timeout=ask_timeout,
+                grace=grace,
             )
-            nursery.start_soon(system.run_services)
+            inner.nursery.start_soon(system.run_services)
             try:
                 yield system
                 await system.shut_down(drain)
             finally:
-                system.closing = True
                 if sys.exc_info()[0] is not None:
                     await _stop_in_passing(system, grace)
-                nursery.cancel_scope.cancel()
+                system.closing = True
+                inner.alive.cancel()
+
+
+@attrs.frozen
+class _Stage:
+    """The nursery of the actors, and the scope that ends it."""
+
+    nursery: trio.Nursery
+    alive: trio.CancelScope
+
+
+async def _hold_stage(task_status: trio.TaskStatus[_Stage]) -> None:
+    """Keep the actors' nursery, which a cancel from outside does not reach.
+
+    Such a cancel unwinds the user's block; its end then stops the actors, who
+    can still finish what must be finished. An actor's failure leaves through
+    here and cancels the block.
+    """
+    with trio.CancelScope(shield=True) as alive:
+        async with trio.open_nursery() as nursery:
+            task_status.started(_Stage(nursery, alive))
+            await trio.sleep_forever()
+
+
+@asynccontextmanager
+async def _one_group() -> AsyncGenerator[None, None]:
+    """What leaves two nurseries leaves in one group."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        flat: list[BaseException] = []
+        for error in group.exceptions:
+            inner = isinstance(error, BaseExceptionGroup) and error.message == group.message
+            flat += error.exceptions if isinstance(error, BaseExceptionGroup) and inner else [error]
+        raise group.derive(flat) from None
 
 
 async def _stop_in_passing(system: System, grace: float) -> None:
     """After an error or a cancel: let actors end their lives, shielded and bounded."""
     with trio.move_on_after(grace, shield=True):
         await system.stop()
-
-

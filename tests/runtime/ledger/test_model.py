@@ -227,14 +227,14 @@ PROGRAMS = st.lists(COMMANDS, max_size=40)
 IN_MEMORY = PROGRAMS.map(lambda program: [s for s in program if not isinstance(s, Reopen)])
 
 
-@settings(max_examples=200)
+@settings(max_examples=max(200, settings().max_examples))
 @given(IN_MEMORY)
 def test_the_memory_ledger_is_the_model(program: Sequence[Command]) -> None:
     trio.run(run_program, open_memory_ledger, program)
 
 
 @pytest.mark.slow
-@settings(max_examples=100)
+@settings(max_examples=max(100, settings().max_examples))
 @given(PROGRAMS)
 def test_the_sqlite_ledger_is_the_model(program: Sequence[Command]) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -24,7 +24,7 @@ __all__ = ["agent_command"]
 
 
 def agent_command(
-    definition: Runnable[Any, Any], target: Target
+    target: Target, definition: Runnable[Any, Any]
 ) -> Callable[..., Awaitable[object]]:
     """The async function whose signature `boyd run agent.py` shows and takes."""
 

@@ -89,7 +89,7 @@ async def watch(watched: Watched, system: System) -> int:
 
 
 async def _read(run: Run[Any], shown: _Shown) -> Result[Any] | None:
-    """Show every event to the end of the run; None where it stands still at a question that nobody answers.
+    """Show every event to the end of the run; None where it stands still unanswered.
 
     The person is asked beside the reading: carrying out what was approved makes events too.
     """

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any
 
 from boyd.actors.cli.definitions import find_tools
 from boyd.actors.cli.ledgers import ledger_with
@@ -17,7 +16,7 @@ from boyd.actors.cli.session import current_session
 from boyd.actors.cli.visible import shortened
 from boyd.actors.events import Approve, Reject
 from boyd.actors.tools.approvals import settle
-from boyd.actors.tools.define import Tool
+from boyd.actors.tools.define import AnyTool
 from boyd.runtime import LeaseHeld, Ledger, System, open_lease, open_system
 
 __all__ = ["approve"]
@@ -32,7 +31,7 @@ async def approve(
     reason: str = "refused by a person",
     ledger: str | None = None,
     target: str | None = None,
-) -> None:
+) -> int:
     """List what waits for an approval, or settle one of it.
 
     An approved call is made now, unless its run stands still at the question:
@@ -51,7 +50,7 @@ async def approve(
         questions = await numbered_questions(system.ledger, thread)
         if number is None:
             _list(questions, thread)
-            return
+            return 0
         chosen = _choose(questions, number, thread)
         pending = chosen.question.asked.pending
         if pending.deadline is not None and system.clock.wall() > pending.deadline:
@@ -65,6 +64,8 @@ async def approve(
         if chosen.question.asked.waits:
             again = target or await recorded_target(system.ledger, thread) or "TARGET"
             say(f"the run goes on with: boyd run {again} --thread {thread} --resume")
+        made = (await numbered_questions(system.ledger, thread))[chosen.number - 1].question.result
+        return 1 if made is not None and made.is_error else 0
 
 
 def _list(questions: Sequence[Numbered], thread: str) -> None:
@@ -90,7 +91,7 @@ def _choose(questions: Sequence[Numbered], number: str, thread: str) -> Numbered
 
 async def _tool(
     ledger: Ledger, thread: str, chosen: Numbered, target: str | None
-) -> Tool[..., Any] | None:
+) -> AnyTool | None:
     """The definition of the tool that carries the call out; None where the run itself will make it.
 
     Raises:
@@ -101,7 +102,7 @@ async def _tool(
         return None
     name = asked.pending.call.tool
     module = await module_of(ledger, thread, target, needed_for=f"the tool {name}")
-    tools = {tool.name: tool for tool in find_tools(module)} if module is not None else {}
+    tools: Mapping[str, AnyTool] = {} if module is None else find_tools(module)
     if name not in tools:
         has = f"has no tool {name}" if module is not None else "is not known"
         raise UsageError(f"the program that wrote {thread} {has}: name it with --target")
@@ -110,7 +111,7 @@ async def _tool(
 
 @asynccontextmanager
 async def _not_running(system: System, thread: str) -> AsyncGenerator[None]:
-    """Hold the leases of `thread` and of the runs that it may be within, so that none of them is alive.
+    """Hold the leases of `thread` and of the runs around it, so that none of them is alive.
 
     Raises:
         UsageError: a process runs one of them now.

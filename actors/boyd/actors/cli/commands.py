@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Sequence
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final
 
 from boyd.actors.cli.agent_command import agent_command
 from boyd.actors.cli.approve import approve
-from boyd.actors.cli.definitions import find_command, runnable_or_command
+from boyd.actors.cli.definitions import command_of, find_command
 from boyd.actors.cli.parsing import App, make_app, parse_call
 from boyd.actors.cli.problems import UsageError
 from boyd.actors.cli.session import current_session
 from boyd.actors.cli.show import show
 from boyd.actors.cli.targets import TRIAGE, load, parse_target
 from boyd.actors.cli.threads import threads
-from boyd.actors.runs.runnable import Runnable
 
 __all__ = ["call_for"]
 
@@ -71,7 +71,7 @@ def call_for(words: Sequence[str]) -> Callable[[], Any]:
 
 
 def _top() -> App:
-    commands = {"demo": demo, "run": run, **_OTHERS}
+    commands: dict[str, Callable[..., Any]] = {"demo": demo, "run": run, **_OTHERS}
     return make_app("boyd", text=_ABOUT, epilogue=_FIRST, version=_version, commands=commands)
 
 
@@ -83,10 +83,8 @@ def _call_run(words: Sequence[str]) -> Callable[[], Any]:
     if words[0].startswith("-"):
         raise UsageError(f"{words[0]} stands before what to run: boyd run TARGET {words[0]} ...")
     target = parse_target(words[0])
-    found = runnable_or_command(target)
-    session = current_session()
-    session.target = target.recorded
-    command = agent_command(found, target) if isinstance(found, Runnable) else found
+    command = command_of(target, partial(agent_command, target))
+    current_session().target = target.recorded
     return parse_call(make_app(f"boyd run {target.typed}", command), words[1:])
 
 

@@ -52,15 +52,15 @@ __all__ = [
 
 
 def target() -> str:
-    """How the program that runs was named, for `open_run(..., target=target())`; "" outside `boyd run`."""
+    """How the running program was named, for `open_run(..., target=target())`; or ""."""
     return current_session().target
 
 
 def work_began() -> None:
-    """From now on an error is a failure in the middle: exit code 1. A view whose rows move says so itself."""
+    """From now on an error is a failure in the middle. A view whose rows move says so itself."""
     current_session().began = True
 
 
 def mute_log() -> None:
-    """The program tells of crashes and restarts itself: the runtime's own lines on them are left out."""
+    """Leave out the runtime's own lines on crashes and restarts: the program tells of them."""
     current_session().log_muted = True

@@ -3,51 +3,62 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any, TypeAlias, cast
 
+from boyd.actors.agent import Agent
 from boyd.actors.cli.problems import UsageError
 from boyd.actors.cli.targets import Target, load
+from boyd.actors.ooda.agent import Ooda
 from boyd.actors.runs.runnable import Runnable
-from boyd.actors.tools.define import Tool
+from boyd.actors.swarm.swarm import Swarm
+from boyd.actors.tools.define import AnyTool, Tool
 
 __all__ = [
+    "AnyRunnable",
     "Command",
-    "Incident",
+    "Telling",
+    "command_of",
+    "find_agents",
     "find_command",
-    "find_function",
+    "find_telling",
     "find_tools",
-    "runnable_or_command",
 ]
 
+AnyRunnable: TypeAlias = Runnable[Any, Any]
 Command: TypeAlias = Callable[..., Awaitable[object]]
 """An async function whose signature gives the options."""
 
-Incident: TypeAlias = Callable[[Any, str, int], Awaitable[str]]
+Telling: TypeAlias = Callable[[Any, str, int], Awaitable[str]]
 """`show_incident(ledger, thread, number)`."""
 
 
-def runnable_or_command(target: Target) -> Runnable[Any, Any] | Command:
-    """What `boyd run` is to run: the one that was named, else `command`, else `agent`, else the only one.
+def command_of(target: Target, of_agent: Callable[[AnyRunnable], Command]) -> Command:
+    """What runs: the one that was named, else `command`, else `agent`, else the only agent.
+
+    Args:
+        of_agent: makes a command that runs an agent.
 
     Raises:
         UsageError: there is none, or more than one.
     """
     module = load(target)
+    agents = find_agents(module)
     if target.name:
-        found = getattr(module, target.name, None)
-        if isinstance(found, Runnable) or inspect.iscoroutinefunction(found):
-            return cast("Runnable[Any, Any] | Command", found)
-        what = "has no" if found is None else "has a"
-        kind = "" if found is None else f", but it is a {type(found).__name__} and cannot be run"
-        raise UsageError(f"{target.typed}: the module {what} {target.name}{kind}")
+        named = getattr(module, target.name, None)
+        if target.name in agents:
+            return of_agent(agents[target.name])
+        if inspect.iscoroutinefunction(named):
+            return cast("Command", named)
+        kind = type(named).__name__
+        problem = "is not there" if named is None else f"is a {kind}, which cannot be run"
+        raise UsageError(f"{target.typed}: {target.name} {problem}")
     command = find_command(module, "command")
     if command is not None:
         return command
-    agents = {name: one for name, one in vars(module).items() if isinstance(one, Runnable)}
-    if isinstance(chosen := getattr(module, "agent", None), Runnable):
-        return cast("Runnable[Any, Any]", chosen)
+    if "agent" in agents:
+        return of_agent(agents["agent"])
     if not agents:
         raise UsageError(
             f"{target.typed} has nothing to run: define `agent = Agent(...)`, "
@@ -57,7 +68,12 @@ def runnable_or_command(target: Target) -> Runnable[Any, Any] | Command:
         names = ", ".join(agents)
         first = f"{target.typed}:{next(iter(agents))}"
         raise UsageError(f"{target.typed} has more than one agent: {names}. Name one: {first}")
-    return cast("Runnable[Any, Any]", next(iter(agents.values())))
+    return of_agent(next(iter(agents.values())))
+
+
+def find_agents(module: ModuleType) -> dict[str, AnyRunnable]:
+    """The Runnables that stand in the module, by name."""
+    return {name: one for name, one in vars(module).items() if isinstance(one, Runnable)}
 
 
 def find_command(module: ModuleType, name: str) -> Command | None:
@@ -74,17 +90,31 @@ def find_command(module: ModuleType, name: str) -> Command | None:
     return cast("Command", found)
 
 
-def find_function(module: ModuleType, name: str) -> Incident | None:
-    """As `find_command`, for the functions that show something."""
-    return cast("Incident | None", find_command(module, name))
+def find_telling(module: ModuleType, name: str) -> Telling | None:
+    """As `find_command`, for `show_incident` and its like."""
+    return cast("Telling | None", find_command(module, name))
 
 
-def find_tools(module: ModuleType) -> Sequence[Tool[..., Any]]:
-    """All tools that the module's `tools` and its agents name, each name once."""
-    found: dict[str, Tool[..., Any]] = {}
-    for owner in (module, *vars(module).values()):
-        if owner is module or isinstance(owner, Runnable):
-            for tool in getattr(owner, "tools", ()):
+def find_tools(module: ModuleType) -> Mapping[str, AnyTool]:
+    """All tools that the module's `tools` and its agents name, by name."""
+    found: dict[str, AnyTool] = {}
+    offered: list[object] = [getattr(module, "tools", ())]
+    for agent in find_agents(module).values():
+        offered += _offers(agent)
+    for tools in offered:
+        if isinstance(tools, list | tuple):
+            for tool in cast("Sequence[object]", tools):
                 if isinstance(tool, Tool):
-                    found.setdefault(tool.name, tool)
-    return tuple(found.values())
+                    found.setdefault(tool.name, cast("AnyTool", tool))
+    return found
+
+
+def _offers(agent: AnyRunnable) -> list[object]:
+    """The tools of an agent, and of the agents that it is made of."""
+    found: list[object] = [getattr(agent, "tools", ())]
+    if isinstance(agent, Swarm):
+        for member in (*agent.members.values(), agent.lead):
+            found += _offers(member.definition)
+    elif isinstance(agent, Ooda) and isinstance(agent.decide, Agent):
+        found += _offers(agent.decide)
+    return found

@@ -22,10 +22,11 @@ from boyd.runtime.codec import codec_for
 __all__ = ["told"]
 
 _MOST: Final = 160
+_VERDICTS: Final = {"restart": "restarted", "stop": "stopped", "escalate": "escalated"}
 _DECISION: Final = codec_for(Decision)
 
 
-def told(entry: Entry) -> tuple[str, str]:
+def told(entry: Entry) -> tuple[str, str]:  # noqa: PLR0911  # one return a kind
     """Who or what speaks, and what is said, in as many lines as it takes."""
     try:
         message = entry.message()
@@ -63,9 +64,7 @@ def _told_of_actors(entry: Entry, message: object | None) -> tuple[str, str]:
             handling = f" while handling {message.handling}" if message.handling else ""
             what = f"{message.path} crashed{handling} ({message.error}: {message.message})"
             again = ", handles it again" if message.redelivered else ""
-            verdict = {"restart": "restarted", "stop": "stopped"}.get(
-                message.verdict, message.verdict
-            )
+            verdict = _VERDICTS.get(message.verdict, message.verdict)
             return "supervisor", f"{what}: {verdict} ({message.crash} of {message.budget}){again}"
         case SwarmStarted():
             return "swarm", f"of {', '.join(message.members)} and a lead"
@@ -108,7 +107,8 @@ def _product(done: NodeDone) -> str:
 def _decision(decision: Decision) -> str:
     calls = ", ".join(f"{call.tool}({_compact(call.arguments)})" for call in decision.calls)
     why = f", because {shortened(decision.why, _MOST)}" if decision.why else ""
-    return f"{decision.by} chose {calls or 'to do nothing'}{why}{', and stops' if decision.stop else ''}"
+    stops = ", and stops" if decision.stop else ""
+    return f"{decision.by} chose {calls or 'to do nothing'}{why}{stops}"
 
 
 def _answer(answer: Answer) -> str:

@@ -89,7 +89,7 @@ def _close_stdout() -> None:
 
 
 class _Log(logging.Handler):
-    """Shows the runtime's warnings, with tracebacks under `--debug`, for as long as the block runs."""
+    """Shows the runtime's warnings while the block runs, with tracebacks under `--debug`."""
 
     def __init__(self, session: Session) -> None:
         super().__init__(logging.DEBUG if session.debug else logging.WARNING)

@@ -53,16 +53,16 @@ def run_interruptibly(work: Callable[[], Awaitable[T]]) -> T:
     stop = _Stop()
     result: T | None = None
 
-    async def main() -> T | None:
+    async def main() -> None:
+        nonlocal result
         with trio.CancelScope() as scope:
             stop.arm(trio.lowlevel.current_trio_token(), scope)
-            return await work()
-        return None
+            result = await work()
 
     failed: Exception | None = None
     with stop.handling():
         try:
-            result = trio.run(main)
+            trio.run(main)
         except Exception as error:  # noqa: BLE001  # raised again below, unless a signal explains the end
             failed = error
     if stop.number:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import enum
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import attrs
 
@@ -17,9 +17,10 @@ from boyd.runtime.wire import unpack_foreign
 __all__ = ["body_tree", "entry_json", "json_tree"]
 
 
-def json_tree(value: Any) -> Any:  # noqa: ANN401, PLR0911  # whatever a message holds; one return a kind
+def json_tree(value: Any) -> Any:  # noqa: ANN401, PLR0911  # any value; one return a kind
     """`value` as dicts, lists and scalars; bytes as {"base64": ...}."""
-    match value:
+    simple: Any = value
+    match simple:
         case None | bool() | int() | float() | str():
             return value
         case enum.Enum():
@@ -32,15 +33,15 @@ def json_tree(value: Any) -> Any:  # noqa: ANN401, PLR0911  # whatever a message
             return {str(key): json_tree(one) for key, one in value.items()}
         case list() | tuple() | set() | frozenset():
             return [json_tree(one) for one in value]
-        case _ if attrs.has(type(value)):
-            fields = {field.name: getattr(value, field.name) for field in attrs.fields(type(value))}
-            return {name: json_tree(one) for name, one in fields.items()}
+        case _ if attrs.has(kind := cast("type[attrs.AttrsInstance]", type(value))):
+            names = [field.name for field in attrs.fields(kind)]
+            return {name: json_tree(getattr(value, name)) for name in names}
         case _:
             return str(value)
 
 
 def entry_json(thread: str, entry: Entry) -> dict[str, Any]:
-    """An entry for a program: with its message's fields, or the bare `body` of a kind unknown here."""
+    """An entry for a program: its message's fields, or the bare `body` of an unknown kind."""
     form: dict[str, Any] = {
         "thread": thread,
         "seq": entry.seq,

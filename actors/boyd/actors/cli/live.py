@@ -24,7 +24,7 @@ _NARROW: Final = 64
 _MOST_NAME: Final = 16
 _MOST_PHASE: Final = 10
 _OTHER_LINES: Final = 4
-"""Lines of a terminal that are not rows: title, totals, a note of what is left out, the cursor's."""
+"""Lines of a terminal that are not rows: title, totals, what is left out, the cursor's."""
 
 
 def draw(
@@ -43,7 +43,6 @@ def draw(
     phases = min(max((cell_len(row.phase) for row in shown), default=0), _MOST_PHASE)
     counts = max((len(counted(row)) for row in shown), default=0)
     bars = _BAR if width >= _NARROW and any(row.total for row in shown) else 0
-    queues = max((len(_queue(row)) for row in shown), default=0)
     lines = [Text(set_cell_size(title, min(cell_len(title), width)), "bold")] if title else []
     for row in shown:
         marks = _ASCII_MARKS if ascii_only else _MARKS
@@ -57,8 +56,8 @@ def draw(
         if width >= _NARROW:
             rate = rate_text(meter.rate(row.name)) if row.state == "running" else ""
             line.append(f"{rate:>7}  ", "dim")
-        if queues:
-            line.append(f"{_queue(row):<{queues}}  ", "yellow")
+        if row.queued:
+            line.append(f"{row.queued:,} queued  ", "yellow")
         line.append(visible(shortened(row.note, 200)), "bold" if row.state == "running" else "")
         line.truncate(width, overflow="ellipsis" if not ascii_only else "crop")
         lines.append(line)
@@ -66,10 +65,6 @@ def draw(
         lines.append(Text(f"  and {len(rows) - len(shown)} more", "dim"))
     lines.append(Text(shortened(totals(rows, unit, meter.total()), width), "dim"))
     return Text("\n").join(lines)
-
-
-def _queue(row: Row) -> str:
-    return f"{row.queued} queued" if row.queued else ""
 
 
 def _bar(row: Row, width: int, *, ascii_only: bool) -> Text:

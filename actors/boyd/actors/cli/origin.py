@@ -13,7 +13,7 @@ __all__ = ["module_of", "recorded_target"]
 
 
 async def recorded_target(ledger: Ledger, thread: str) -> str:
-    """How the run of `thread`, or the one that it is within, was named; "" where nothing says so."""
+    """How the run of `thread`, or the one around it, was named; "" where nothing says so."""
     parts = thread.split("/")
     for n in range(len(parts), 0, -1):
         name = "/".join(parts[:n])

@@ -6,7 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import cyclopts
 from cyclopts import App
@@ -89,22 +89,22 @@ def parse_call(app: App, words: Sequence[str]) -> Callable[[], Any]:
         command, bound, _ = app.parse_args(marked, print_error=False, exit_on_error=False)
     except cyclopts.CycloptsError as error:
         said = " ".join(str(error).split()).replace(_DASH, "-").rstrip(".")
-        raise UsageError(f"{said}. See {app.name[0]} --help") from None
+        end = "" if said.endswith("?") else "."
+        raise UsageError(f"{said}{end} See {app.name[0]} --help") from None
     arguments = [_restored(value) for value in bound.args]
     options = {name: _restored(value) for name, value in bound.kwargs.items()}
     return functools.partial(command, *arguments, **options)
 
 
 def _restored(value: Any) -> Any:  # noqa: ANN401  # whatever the signature made of a word
-    match value:
-        case str():
-            return value.replace(_DASH, "-")
-        case Path() if _DASH in str(value):
-            return Path(str(value).replace(_DASH, "-"))
-        case list() | tuple() if any(_DASH in str(one) for one in value):
-            return type(value)(_restored(one) for one in value)
-        case _:
-            return value
+    if isinstance(value, str):
+        return value.replace(_DASH, "-")
+    if isinstance(value, Path) and _DASH in str(value):
+        return Path(str(value).replace(_DASH, "-"))
+    if isinstance(value, list | tuple):
+        many = cast("Sequence[object]", value)
+        return type(many)(map(_restored, many))  # type: ignore[call-arg]  # list and tuple do
+    return value
 
 
 def is_async(call: Callable[[], Any]) -> bool:

@@ -6,7 +6,7 @@ import sys
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 from boyd.actors.cli.visible import visible
 from boyd.runtime import BoydError
@@ -23,11 +23,11 @@ class UsageError(BoydError, ValueError):
 
 def leaves(error: BaseException) -> Iterator[BaseException]:
     """The errors in a group, however deep; the error itself where it is none."""
-    if isinstance(error, BaseExceptionGroup):
-        for inner in error.exceptions:
-            yield from leaves(inner)
-    else:
+    if not isinstance(error, BaseExceptionGroup):
         yield error
+        return
+    for inner in cast("BaseExceptionGroup[BaseException]", error).exceptions:
+        yield from leaves(inner)
 
 
 def sentences(error: BaseException) -> list[str]:
@@ -36,7 +36,7 @@ def sentences(error: BaseException) -> list[str]:
 
 
 def sentence(error: BaseException) -> str:
-    """One error on one line: Boyd's own as they are, the world's with its file, a bug with its place."""
+    """One error on one line: Boyd's own, the world's with its file, a bug with its place."""
     if isinstance(error, BoydError):
         text = str(error) or type(error).__name__
     elif isinstance(error, SyntaxError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from contextlib import suppress
 from typing import Final
@@ -30,7 +31,7 @@ def can_ask() -> bool:
 async def ask_approval(
     pending: Pending, seconds: float | None = 15.0, *, question: str = ""
 ) -> Answer | None:
-    """Ask the person at the terminal to approve a call; None is no answer in time, or nobody to ask.
+    """Ask the person at the terminal to approve a call; None is no answer, or nobody to ask.
 
     Enter alone refuses, as the prompt `[y/N, 15 s]` says. What was typed before
     the question does not count. One question at a time; a view makes room.
@@ -55,10 +56,11 @@ async def ask_approval(
 
 async def _ask(question: str, seconds: float | None) -> Answer | None:
     _forget_what_was_typed()
-    limit = "" if seconds is None else f", {seconds:.0f} s"
+    choice = "[y/N] " if seconds is None else f"[y/N, {seconds:.0f} s] "
+    wide = len(question) + len(choice) < shutil.get_terminal_size().columns
     with trio.move_on_after(float("inf") if seconds is None else seconds):
         while True:
-            write(f"{question} [y/N{limit}] ")
+            write(f"{question}{' ' if wide else chr(10)}{choice}")
             line = await _read_line()
             if line is None:
                 break
@@ -75,7 +77,7 @@ async def _ask(question: str, seconds: float | None) -> Answer | None:
 
 
 async def _read_line() -> str | None:
-    """The next line that is typed, None at the end of input. In the terminal's line mode a line comes whole."""
+    """The next line, which a terminal in its line mode gives whole; None at the end of input."""
     fd = sys.stdin.fileno()
     try:
         await trio.lowlevel.wait_readable(fd)

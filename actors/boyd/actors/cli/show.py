@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from datetime import UTC, datetime
 
-from boyd.actors.cli.definitions import find_function
+from boyd.actors.cli.definitions import find_telling
 from boyd.actors.cli.entries import told
 from boyd.actors.cli.json_form import entry_json
 from boyd.actors.cli.ledgers import family, ledger_with
@@ -50,11 +50,10 @@ async def show(
     address = await ledger_with(thread, ledger)
     async with open_ledger(address) as opened:
         # Its classes give the entries of its own kinds their fields.
-        module = await module_of(
-            opened, thread, target, needed_for="--incident" if incident else ""
-        )
+        wanted = "" if incident is None else "--incident"
+        module = await module_of(opened, thread, target, needed_for=wanted)
         if incident is not None:
-            telling = None if module is None else find_function(module, "show_incident")
+            telling = None if module is None else find_telling(module, "show_incident")
             if telling is None:
                 say(f"the program that wrote {thread} has no incidents to tell of")
             else:

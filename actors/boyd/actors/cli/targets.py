@@ -126,9 +126,7 @@ def load(target: Target) -> ModuleType:
         return known
     file = target.path / "__init__.py" if package else target.path
     if not package and str(target.path.parent) not in sys.path:
-        sys.path.append(
-            str(target.path.parent)
-        )  # last: a file finds its neighbours and hides nobody
+        sys.path.append(str(target.path.parent))  # last: it hides nobody
     spec = importlib.util.spec_from_file_location(
         name, file, submodule_search_locations=[str(target.path)] if package else None
     )

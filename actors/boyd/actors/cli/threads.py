@@ -9,7 +9,7 @@ from boyd.actors.cli.json_form import json_tree
 from boyd.actors.cli.ledgers import all_threads, ledgers_to_read
 from boyd.actors.cli.output import emit, keep_stdout_for_data, say
 from boyd.actors.cli.visible import shortened
-from boyd.actors.runs.messages import RunFinished, RunStarted
+from boyd.actors.runs.messages import RunStarted
 from boyd.actors.tools.questions import questions_of
 from boyd.runtime import Ledger, ThreadInfo, open_ledger
 
@@ -65,13 +65,11 @@ async def _list(ledger: Ledger, shown: Sequence[ThreadInfo], infos: Sequence[Thr
 
 
 async def _what(ledger: Ledger, info: ThreadInfo, infos: Sequence[ThreadInfo]) -> str:
-    parts: list[str] = []
-    for entry in await ledger.read(info.thread, limit=1, kinds=("boyd.run_started",)):
-        if isinstance(started := entry.message(), RunStarted):
-            parts.append(started.kind)
-    for entry in await ledger.read(info.thread, limit=1, kinds=("boyd.run_finished",)):
-        if isinstance(entry.message(), RunFinished):
-            parts.append("finished")
+    started = await ledger.read(info.thread, limit=1, kinds=("boyd.run_started",))
+    messages = [entry.message() for entry in started]
+    parts = [one.kind for one in messages if isinstance(one, RunStarted)]
+    if await ledger.read(info.thread, limit=1, kinds=("boyd.run_finished",)):
+        parts.append("finished")
     waiting = sum(one.is_open for one in await questions_of(ledger, info.thread))
     if waiting:
         parts.append(f"{waiting} open")

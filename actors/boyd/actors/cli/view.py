@@ -81,7 +81,7 @@ def _note_progress(session: Session, rows: Sequence[Row]) -> None:
 
 @asynccontextmanager
 async def _beside(show: Callable[[], None], seconds: float) -> AsyncGenerator[None]:
-    """Call `show` now and every `seconds` while the block runs; an error in the block stays as it is."""
+    """Call `show` now and every `seconds` while the block runs; its error leaves it unwrapped."""
 
     async def repeat() -> None:
         while True:

@@ -15,7 +15,7 @@ _HIDDEN: Final = re.compile(
 
 
 def visible(text: str) -> str:
-    """`text` in which nothing moves the cursor, changes colours or hides: that is shown as `\\x1b`."""
+    """`text` in which nothing moves the cursor, colours or hides: that is shown as `\\x1b`."""
     return _HIDDEN.sub(_escaped, text.replace("\r\n", "\n"))
 
 

@@ -50,7 +50,7 @@ class Ooda(Runnable[I, View]):
         synthesize: merges the readings, in the declared order of the facets;
             with a second parameter it is given the observation too.
         decide: chooses, once a cycle; a function, a class, or an `Agent`,
-            whose model then decides.
+            whose model then decides. It reads `view.brief()`, if there is one, else the view as JSON.
         tools: what decisions may call.
         endorse: for DANGEROUS calls, given the call and the view: why it is
             denied without asking anybody, since what it rests on is only text;

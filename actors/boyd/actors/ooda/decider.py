@@ -29,7 +29,10 @@ _DECISION: Final = codec_for(Decision)
 
 
 class ModelDecider(Actor[Perform]):
-    """Shows the model the orientation and the last actions; its turn is the decision. Turns stand in `THREAD/decide`."""
+    """Shows the model the orientation and the last actions; its turn is the decision. Turns stand in `THREAD/decide`.
+
+    What the model reads of an orientation is its `brief()`, if its class has one, else its JSON.
+    """
 
     spec: RunSpec
     agent: Agent
@@ -63,7 +66,8 @@ def _this_cycle(turns: Sequence[Turn]) -> Sequence[Turn]:
 
 
 def _question(view: object, cycle: Cycle) -> str:
-    parts = [f"Cycle {cycle.number}. The orientation:", result_text(view)]
+    brief = getattr(view, "brief", None)
+    parts = [f"Cycle {cycle.number}. The orientation:", brief() if callable(brief) else result_text(view)]
     if cycle.actions:
         parts.append("What came of your last actions:")
         parts += [f"- {one.call.tool}: {one.status}: {one.content[:500]}" for one in cycle.actions]

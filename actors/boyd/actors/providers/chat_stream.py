@@ -74,10 +74,12 @@ class ChatStream:
         if data == "[DONE]":
             self.is_done = True
             return []
-        chunk = self._parse(data)
-        if event == "error" and not chunk.get("error"):
-            self._fail(chunk)
-        return self._chunk(chunk)
+        items: list[Streamed] = []
+        for chunk in self._chunks(data):
+            if event == "error" and not chunk.get("error"):
+                self._fail(chunk)
+            items += self._chunk(chunk)
+        return items
 
     def finish(self) -> list[Streamed]:
         """The end of the bytes: what stands only now.
@@ -100,11 +102,14 @@ class ChatStream:
             items.append(self._usage)
         return items
 
-    def _parse(self, data: str) -> Json:
-        try:
-            chunk = cast("object", json.loads(data))
-        except (ValueError, RecursionError):
-            chunk = None
+    def _chunks(self, data: str) -> list[Json]:
+        """One chunk; or one a line, from a server that puts no blank lines between its events."""
+        if "\n" in data and _load(data) is None:
+            lines = (line for line in data.split("\n") if line.strip() not in ("", "[DONE]"))
+            return [self._checked(_load(line)) for line in lines]
+        return [self._checked(_load(data))]
+
+    def _checked(self, chunk: object) -> Json:
         if isinstance(chunk, list) and chunk:  # Gemini's endpoint wraps an error in an array
             chunk = cast("list[object]", chunk)[0]
         if not isinstance(chunk, dict):
@@ -140,7 +145,9 @@ class ChatStream:
         if text:
             self._said.append(text)
             items.append(TextDelta(text=text))
-        items.extend(self._call(_dict(call)) for call in _list(delta.get("tool_calls")))
+        wanted = delta.get("tool_calls")
+        calls = [cast("object", wanted)] if isinstance(wanted, dict) else _list(wanted)
+        items.extend(self._call(_dict(call)) for call in calls)
         if legacy := _dict(delta.get("function_call")):
             items.append(self._call({"function": legacy}))
         return items
@@ -181,6 +188,13 @@ class _Halves:
 
     def rest(self) -> str:
         return without_halves(self._held)
+
+
+def _load(data: str) -> object:
+    try:
+        return cast("object", json.loads(data))
+    except (ValueError, RecursionError):
+        return None
 
 
 def _dict(value: object) -> Json:

@@ -12,6 +12,7 @@ from boyd.actors.providers.chat_request import chat_body
 from boyd.actors.providers.chat_stream import ChatStream
 from boyd.actors.providers.errors import ModelError
 from boyd.actors.providers.failures import error_of_reply, read_body
+from boyd.actors.providers.forbid import refuse_if_forbidden
 from boyd.actors.providers.http import (
     Deadlines,
     OpenPost,
@@ -84,6 +85,8 @@ class OpenAI:
         self, request: Request, /
     ) -> AsyncGenerator[trio.abc.ReceiveChannel[Streamed]]:
         """As `Provider.open_stream`: deltas of text, reasoning and calls, then why and usage."""
+        if self._post is open_post:  # before the key: a test without one should hear of the test
+            refuse_if_forbidden(self.name, is_loopback=is_loopback(self._url))
         key = self._checked_key()
         secrets = () if key is None else (key,)
         field = "max_completion_tokens" if self._base_url is None else "max_tokens"

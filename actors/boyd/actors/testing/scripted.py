@@ -26,6 +26,7 @@ from boyd.actors.providers.errors import ModelError, is_retryable
 from boyd.actors.providers.protocol import Request, Streamed
 from boyd.actors.providers.stream import FetchChannel
 from boyd.actors.tools.spec import Call
+from boyd.runtime.failure import failure
 
 __all__ = ["Reply", "ScriptExhausted", "ScriptedModel", "calls", "fails", "says"]
 
@@ -35,6 +36,7 @@ PIECE: Final = 8
 FILLER: Final = "The answer is not here yet. "
 
 
+@failure("boyd.ScriptExhausted")
 class ScriptExhausted(ModelError):
     """A test's model was asked once more than its script has replies."""
 

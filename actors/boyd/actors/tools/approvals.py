@@ -32,7 +32,6 @@ from boyd.runtime import (
 )
 from boyd.runtime.ledger import ANY, Entry
 from boyd.runtime.post import current_headers
-from boyd.runtime.post import current_headers
 
 __all__ = ["ApprovalsActor", "Settle", "UnknownQuestion", "record_answer", "settle"]
 

@@ -25,8 +25,9 @@ from boyd.actors.tools.docstrings import described_purpose
 from boyd.actors.tools.schema import object_schema
 from boyd.actors.tools.signature import ToolSignature, signature_of, underlying
 from boyd.actors.tools.spec import Call, Effect, Risk, ToolSpec
+from boyd.actors.tools.structure import Misfit, from_json
 from boyd.actors.tools.validate import Validator
-from boyd.actors.tools.values import Misfit, from_json, to_json
+from boyd.actors.tools.values import to_json
 from boyd.runtime.context import Context, current_context
 from boyd.runtime.seams import Seams
 
@@ -204,6 +205,7 @@ def tool(
     frame = inspect.currentframe()
     caller = frame.f_back if frame is not None else None
     names: dict[str, object] = dict(caller.f_locals) if caller is not None else {}
+    del frame, caller  # a frame that holds itself would keep all its locals alive
 
     def make(fn: Callable[..., object]) -> AnyTool:
         return _made(fn, names, effect, risk, timeout, name, description)

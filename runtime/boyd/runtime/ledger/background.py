@@ -14,7 +14,7 @@ __all__ = ["open_background"]
 
 @asynccontextmanager
 async def open_background(task: Callable[[], Awaitable[None]]) -> AsyncGenerator[None]:
-    """Run `task` for as long as the block runs.
+    """Run `task` for as long as the block runs, also while a cancel from outside unwinds the block.
 
     What the block raises leaves it unchanged, not in a group, so that a caller
     can catch it by its class. A `LedgerError` of the task cancels the block and
@@ -24,9 +24,13 @@ async def open_background(task: Callable[[], Awaitable[None]]) -> AsyncGenerator
     failures: list[LedgerError] = []
     with trio.CancelScope() as block:
 
+        # A cancel reaches the block first: its clean-up may still need the task.
+        alive = trio.CancelScope(shield=True)
+
         async def guarded() -> None:
             try:
-                await task()
+                with alive:
+                    await task()
             except LedgerError as error:
                 failures.append(error)
                 block.cancel()
@@ -38,7 +42,7 @@ async def open_background(task: Callable[[], Awaitable[None]]) -> AsyncGenerator
         try:
             yield
         finally:
-            nursery.cancel_scope.cancel()
+            alive.cancel()
             await manager.__aexit__(None, None, None)
     if block.cancelled_caught and failures:
         raise failures[0]
