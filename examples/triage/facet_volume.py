@@ -19,8 +19,8 @@ from .text import counted, number, percent
 _HISTORY = 240
 _LEARNING = 12
 _SILENCE_LEARNING = 24
-_STEADY = 20
-_SILENT = 6
+_STEADY = 5
+_SILENT = 12
 _MOST_UNITS = 64
 
 
@@ -167,7 +167,7 @@ def _burst(digest: Digest, bursts: list[tuple[float, Bucket, float]]) -> Finding
     )
     strong = ratio >= 10 and bucket.lines >= 200
     return Finding(
-        key=f"burst:{bucket.top}",
+        key="burst",
         kind="burst",
         score=round(min(0.8, 0.62 + ratio / 500) if strong else min(0.55, 0.3 + ratio / 50), 3),
         why=why,

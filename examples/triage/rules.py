@@ -16,7 +16,7 @@ from .text import counted, percent
 from .words import DENIED, LOGIN, PROBE
 
 OPEN_FROM, EXTEND_FROM, RELATED_FROM = 0.6, 0.25, 0.5
-PLACES = {"who": 8, "disk": 3, "rate": 5, "burst": 2, "silence": 1, "instruction": 1, "fault": 12}
+PLACES = {"who": 8, "disk": 3, "rate": 5, "burst": 1, "silence": 1, "instruction": 1, "fault": 12}
 """How many incidents of each class a source may have, groups apart."""
 
 _GROUPS = 4

@@ -104,12 +104,13 @@ def logfmt(line: str, clock: Clock) -> Fields | None:
     """Read `time=2024-01-02T03:04:05Z level=error msg="..."`: three pairs or more, and no more."""
     entry: dict[str, str] = {}
     at = 0
-    for match in _PAIR.finditer(line):
-        if match.start() != at:
+    while at < len(line):
+        match = _PAIR.match(line, at)
+        if match is None:
             return None
         at = match.end()
         entry[match[1]] = match[2] if match[2] is not None else match[3]
-    if at != len(line) or len(entry) < 3 or not (set(_LEVEL) | set(_MESSAGE)) & entry.keys():
+    if len(entry) < 3 or not (set(_LEVEL) | set(_MESSAGE)) & entry.keys():
         return None
     return fields_of(entry, clock)
 

@@ -54,14 +54,38 @@ class Template:
 
 
 class Leaf:
-    """Clusters that share a path. The version grows with every change."""
+    """Clusters that share a path, with how many wildcards each has. Every change is a version."""
 
-    __slots__ = ("ids", "version")
+    __slots__ = ("rows", "version")
 
     def __init__(self) -> None:
         """Begin empty."""
-        self.ids: list[int] = []
+        self.rows: dict[int, tuple[Tokens, int]] = {}
         self.version = 0
+
+    def put(self, cluster: int, tokens: Tokens) -> None:
+        """Add a cluster, or change it; its place among the others stays."""
+        self.rows[cluster] = tokens, tokens.count(WILD)
+        self.version += 1
+
+    def find(self, tokens: Tokens, allowed: int) -> int:
+        """Return the cluster that suits a message best, or 0 when none does.
+
+        One that fits as it is comes before any that would have to change; then the number of
+        equal tokens counts, then age.
+        """
+        size = len(tokens)
+        best, rank = 0, -1
+        for cluster, (known, wild) in self.rows.items():
+            likeness: int = sum(map(eq, known, tokens))
+            differing = size - likeness
+            if differing == wild:
+                likeness += MAX_TOKENS
+            elif differing > allowed:
+                continue
+            if likeness > rank and (differing == wild or not _tells_apart(known, tokens)):
+                best, rank = cluster, likeness
+        return best
 
 
 class Templates:
@@ -72,6 +96,7 @@ class Templates:
         self._max = max_clusters
         self._clusters: dict[int, Tokens] = {0: ("", WILD)}
         self._leaves: dict[_Path, Leaf] = {}
+        self._homes: dict[int, Leaf] = {}
         self._children: dict[tuple[str, int], set[str]] = {}
         self._changed: dict[int, None] = {}
         self._new = 0
@@ -95,14 +120,11 @@ class Templates:
         tokens = tokens[:MAX_TOKENS]
         path = self._path(unit, tokens)
         leaf = self._leaves.get(path)
-        best, rank = 0, -1
+        best = 0
         if leaf is not None:
-            allowed = _allowed(len(tokens), crowded=len(leaf.ids) >= _MAX_LEAF)
-            for cluster in leaf.ids:
-                likeness = _likeness(self._clusters[cluster], tokens, allowed)
-                if likeness > rank:
-                    best, rank = cluster, likeness
-        if leaf is None or rank < 0:
+            crowded = len(leaf.rows) >= _MAX_LEAF
+            best = leaf.find(tokens, _allowed(len(tokens), crowded=crowded))
+        if leaf is None or not best:
             return self._found(unit, tokens, path)
         self._generalise(best, tokens, leaf)
         return best, leaf
@@ -119,12 +141,13 @@ class Templates:
     def recall(self, changes: Iterable[Change]) -> None:
         """Apply the changes that a miner reported after one batch."""
         for change in changes:
-            unit, *rest = change.tokens
+            unit, tokens = change.tokens[0], change.tokens[1:]
             if change.id not in self._clusters:
-                path = self._path(unit, tuple(rest))
-                self._leaves.setdefault(path, Leaf()).ids.append(change.id)
+                path = self._path(unit, tokens)
+                self._homes[change.id] = self._leaves.setdefault(path, Leaf())
                 self._remember(path)
             self._clusters[change.id] = change.tokens
+            self._homes[change.id].put(change.id, tokens)
 
     def state(self) -> tuple[Change, ...]:
         """Return all clusters, as changes that would rebuild this miner."""
@@ -149,7 +172,7 @@ class Templates:
 
     def _found(self, unit: str, tokens: Tokens, path: _Path) -> tuple[int, Leaf | None]:
         leaf = self._leaves.get(path)
-        crowded = leaf is not None and len(leaf.ids) >= _MAX_LEAF
+        crowded = leaf is not None and len(leaf.rows) >= _MAX_LEAF
         if crowded or len(self._clusters) >= self._max or self._new >= _MAX_NEW:
             return 0, None
         if leaf is None:
@@ -158,8 +181,8 @@ class Templates:
         cluster = len(self._clusters)
         self._clusters[cluster] = (unit, *tokens)
         self._remember(path)
-        leaf.ids.append(cluster)
-        leaf.version += 1
+        self._homes[cluster] = leaf
+        leaf.put(cluster, tokens)
         self._changed[cluster] = None
         return cluster, leaf
 
@@ -170,26 +193,16 @@ class Templates:
         )
         if merged != known[1:]:
             self._clusters[cluster] = (known[0], *merged)
-            leaf.version += 1
+            leaf.put(cluster, merged)
             self._changed[cluster] = None
 
 
-def _likeness(known: Tokens, tokens: Tokens, allowed: int) -> int:
-    """Return how well a cluster suits a message: the number of equal tokens, or -1.
-
-    A cluster that fits as it is comes before any that would have to change.
-    """
-    literal = known[1:]
-    same: int = sum(map(eq, literal, tokens))
-    differing = len(tokens) - same
-    if differing == literal.count(WILD):
-        return same + MAX_TOKENS
-    if differing > allowed:
-        return -1
-    for old, new in zip(literal, tokens, strict=True):
-        if old not in (new, WILD) and (is_telling(old) or is_telling(new)):
-            return -1
-    return same
+def _tells_apart(known: Tokens, tokens: Tokens) -> bool:
+    """Tell whether a word in which they differ says that something failed, or went well."""
+    return any(
+        old not in (new, WILD) and (is_telling(old) or is_telling(new))
+        for old, new in zip(known, tokens, strict=True)
+    )
 
 
 def _allowed(size: int, *, crowded: bool) -> int:

@@ -162,6 +162,11 @@ def test_b01_two_whole_calls_with_one_index_and_no_id() -> None:
     assert len({call_id for call_id, _, _ in found}) == 2
 
 
+def test_b01_two_registered_names_under_one_index_are_two_calls() -> None:
+    found = calls_of(call(index=0, name="f"), call(index=0, name="g"), tools=["f", "g"])
+    assert [name for _, name, _ in found] == ["f", "g"]
+
+
 def test_b01_an_index_that_counts_chunks_is_overruled_by_the_id() -> None:
     assert calls_of(
         call('{"a"', index=0, id="x", name="f"),

@@ -66,7 +66,7 @@ async def blocks_of(model: Provider) -> list[Artifact]:
 
 
 async def failure_of(model: Provider) -> ModelError:
-    with pytest.raises(ModelError) as caught:
+    with trio.fail_after(10), pytest.raises(ModelError) as caught:
         await blocks_of(model)
     text = "".join(traceback.format_exception(caught.value))
     assert CANARY not in text
@@ -329,6 +329,13 @@ async def test_b11_a_body_without_length_that_ends_early_is_noticed() -> None:
     async with serving(events(chunk({"content": "so far"}), chunked=False)) as (model, _):
         error = await failure_of(model)
     assert (error.code, error.partial) == ("incomplete", "so far")
+
+
+async def test_proxies_of_the_environment_are_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    async with serving(streams("direct")) as (model, _):
+        assert (await blocks_of(model))[0] == Text(text="direct")
 
 
 async def test_nobody_listens() -> None:

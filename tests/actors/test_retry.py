@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
 
 import pytest
 import trio
@@ -15,7 +16,7 @@ from trio.testing import MockClock
 from boyd.actors.conversation.artifacts import TextDelta
 from boyd.actors.events import Notice, Severity
 from boyd.actors.providers.errors import ModelError, is_retryable
-from boyd.actors.providers.protocol import Provider, Request
+from boyd.actors.providers.protocol import Provider, Request, Streamed
 from boyd.actors.providers.retry import (
     RetryPolicy,
     open_retrying,
@@ -201,6 +202,32 @@ async def test_b31_twenty_callers_do_not_come_back_together(autojump_clock: Mock
             nursery.start_soon(one)
     assert len(set(back)) == 20
     assert min(back) >= 2
+
+
+class Halfway:
+    """Fails with some text at once, as if it would succeed later."""
+
+    name = "halfway"
+
+    def __init__(self) -> None:
+        self.tries = 0
+
+    @asynccontextmanager
+    async def open_stream(
+        self, _request: Request, /
+    ) -> AsyncGenerator[trio.abc.ReceiveChannel[Streamed]]:
+        self.tries += 1
+        await trio.lowlevel.checkpoint()
+        if self.tries < 3:
+            raise ModelError("cut", partial="some text", retryable=True)
+        yield trio.open_memory_channel[Streamed](0)[1]
+
+
+async def test_o43_a_failure_with_text_is_not_tried_again_whoever_raises_it() -> None:
+    provider = Halfway()
+    with pytest.raises(ModelError, match="cut"):
+        await said(provider)
+    assert provider.tries == 1
 
 
 async def test_a_provider_that_retries_keeps_its_name(autojump_clock: MockClock) -> None:

@@ -33,6 +33,7 @@ def e(data: str, event: str = "message", id: str = "") -> tuple[str, str, str]: 
         ([b"data: a\r\n\r\ndata: b\r\n\r\n"], [e("a"), e("b")]),
         ([b"data: a\r\rdata: b\r\r"], [e("a"), e("b")]),
         ([b"data: a\r", b"\n\r", b"\ndata: b\r\n\r\n"], [e("a"), e("b")]),
+        ([b"data: a\r", b"\ndata: b\r\n\r\n"], [e("a\nb")]),
         ([b"data: \xf0\x9f", b"\x98\x80\n\n"], [e("\U0001f600")]),
         (["data: a\u2028b\x85c\x0cd\x0be\x1ef\n\n".encode()], [e("a\u2028b\x85c\x0cd\x0be\x1ef")]),
         ([b"data: a\n\ndata: incomplete\n"], [e("a")]),
@@ -126,6 +127,7 @@ streams = st.lists(pieces, max_size=12).map(b"".join) | st.binary(max_size=40)
 
 @given(streams, st.lists(st.integers(0, 400), max_size=6))
 @example(b"data: a\r\n\r\ndata: b\r\r", [8, 9, 10])
+@example(b"data: a\r\ndata: b\r\n\r\n", [8])
 def test_b08_every_cut_of_the_bytes_gives_the_same_items(data: bytes, cuts: list[int]) -> None:
     at = sorted({0, len(data), *(cut for cut in cuts if cut < len(data))})
     chunks = [data[a:b] for a, b in itertools.pairwise(at)]

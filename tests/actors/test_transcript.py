@@ -89,6 +89,14 @@ def test_p11_an_id_that_is_used_again_gets_a_new_name_in_the_view() -> None:
     ]
 
 
+def test_p11_two_calls_with_one_id_in_one_turn_get_a_result_each() -> None:
+    turns = [
+        turn("assistant", call("a"), call("a")),
+        turn("tool", result("a", "1"), result("a", "2")),
+    ]
+    assert repair_view(turns)[1].results == (result("a", "1"), result("a-2", "2"))
+
+
 def test_b15_missing_results_say_that_they_were_interrupted() -> None:
     turns = [
         turn("assistant", call("a"), call("b"), call("c")),

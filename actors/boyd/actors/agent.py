@@ -2,33 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
-import attrs
-
 from boyd.actors.budget import Budget
 from boyd.actors.conversation.turns import Turn, text_turn
-from boyd.actors.patterns.react import ReAct
+from boyd.actors.events import Reject
+from boyd.actors.patterns.react import ReAct, Step, place_of
 from boyd.actors.providers.protocol import Provider
 from boyd.actors.providers.resolve import model_from
 from boyd.actors.runs.actor import Outcome, RunActor
 from boyd.actors.runs.runnable import Runnable
 from boyd.actors.runs.spec import RunSpec
-from boyd.actors.step.step import STEP_SUPERVISION, Handler, StepActor, StepConfig, Submit, Transcript
+from boyd.actors.step.step import (
+    STEP_SUPERVISION,
+    Handler,
+    StepActor,
+    StepConfig,
+    Submit,
+    Transcript,
+)
 from boyd.actors.step.transforms import Transform, instructions
-from boyd.actors.tools.approvals import ApprovalsActor
-from boyd.actors.tools.define import Tool
-from boyd.actors.tools.dispatch import open_toolbox
-from boyd.runtime import Context, Supervision
+from boyd.actors.tools.define import AnyTool
+from boyd.actors.tools.journal import read_journal
+from boyd.actors.tools.progress import OpenCalls, Progress
+from boyd.actors.tools.questions import questions_of, record_answer
+from boyd.actors.tools.toolbox import check_tools, open_toolbox
+from boyd.runtime import Context
 from boyd.runtime.codec import TypeCodec, codec_for
 from boyd.runtime.names import check_name
 
 __all__ = ["Agent"]
 
 _TEXT: Final = codec_for(str)
-CALM: Final = Supervision(redeliver=1, significant=False, shutdown=1.0)
+_WENT_ON = "the conversation went on without it"
 
 
 class Agent(Runnable[str, str]):
@@ -49,14 +57,14 @@ class Agent(Runnable[str, str]):
         ValueError: two tools have one name.
     """
 
-    def __init__(  # noqa: PLR0913
+    def __init__(
         self,
         model: str | Provider,
         /,
         *,
         name: str = "agent",
         instructions: str = "",
-        tools: Sequence[Tool[..., Any]] = (),
+        tools: Sequence[AnyTool] = (),
         pattern: ReAct | None = None,
         budget: Budget | None = None,
         transforms: Sequence[Transform] = (),
@@ -65,15 +73,11 @@ class Agent(Runnable[str, str]):
         self.name = check_name(name)
         self.provider: Provider = model_from(model) if isinstance(model, str) else model
         self.instructions = instructions
-        self.tools = tuple(tools)
+        self.tools = check_tools(tools)
         self.pattern = pattern or ReAct()
         self.transforms = tuple(transforms)
         self.handlers = tuple(handlers)
         self._budget = budget or Budget()
-        names = [tool.name for tool in self.tools]
-        for tool_name in names:
-            if names.count(tool_name) > 1:
-                raise ValueError(f"two tools are called {tool_name!r}")
 
     def using(self, model: str | Provider, /) -> Agent:
         """The same agent with another model."""
@@ -96,39 +100,64 @@ class Agent(Runnable[str, str]):
     def budget(self) -> Budget:
         return self._budget
 
-    def actor(self, given: Any, spec: RunSpec) -> Callable[[], RunActor]:  # noqa: ANN401
+    def encode_input(self, given: object) -> bytes:
+        return b"" if given is None else _TEXT.encode(given)
+
+    def toolbelts(self, thread: str) -> Mapping[str, Sequence[AnyTool]]:
+        return {thread: self.tools}
+
+    def actor(self, given: Any, spec: RunSpec) -> Callable[[], RunActor]:  # noqa: ANN401  # str, or None in a resume
         return partial(AgentRun, spec, self, given)
 
-    def step_config(self, *, with_tools: bool = True) -> StepConfig:
+    def step_config(self) -> StepConfig:
         """How its steps are made."""
         return StepConfig(
             provider=self.provider,
             transforms=(instructions(self.instructions), *self.transforms),
             handlers=self.handlers,
-            tools=tuple(tool.spec for tool in self.tools) if with_tools else (),
+            tools=tuple(tool.spec for tool in self.tools),
         )
 
 
 class AgentRun(RunActor):
     """Conducts one run: appends what was given, then lets the pattern go."""
 
-    given: str | None
-
     async def conduct(self, ctx: Context) -> Outcome:
-        agent: Agent = self.definition
-        spec = self.spec
+        agent, spec = self.definition, self.spec
+        assert isinstance(agent, Agent), "Agent.actor makes this"
         await self.write_start(self.given or "")
-        await ctx.spawn(ApprovalsActor, spec, name="approvals", supervision=CALM)
-        step = await ctx.spawn(StepActor, spec, agent.step_config(), name="step", supervision=STEP_SUPERVISION)
+        step = await ctx.spawn(
+            StepActor, spec, agent.step_config(), name="step", supervision=STEP_SUPERVISION
+        )
         toolbox = await open_toolbox(ctx, spec, agent.tools, waits=True)
         turns = await step.ask(Transcript())
         said = any(turn.id == spec.id for turn in turns)
         if self.given is not None and not said and not _is_waiting_for(turns, self.given):
+            await self._close_open_calls(step, turns)
             await step.ask(Submit(turn=text_turn("user", self.given, id=spec.id)))
         end = await agent.pattern.go(step, toolbox, ctx)
         if not isinstance(end, Turn):
             return Outcome(pending=end)
         return Outcome(output=_TEXT.encode(end.text))
+
+    async def _close_open_calls(self, step: Step, turns: Sequence[Turn]) -> None:
+        """A new message comes where calls were left open: each gets its result first, so that none ever lacks one."""
+        last = turns[-1] if turns else None
+        if last is None or not last.calls:
+            return
+        spec, progress = self.spec, Progress(why_not=_WENT_ON)
+        ledger, calls = (
+            spec.system.ledger,
+            OpenCalls(turn=last, place=place_of(last), progress=progress),
+        )
+        keys = {f"{calls.place}.{n}": n for n in range(len(last.calls))}
+        journal = await read_journal(ledger, spec.thread, keys)
+        progress.results.update({keys[key]: one for key, one in journal.results.items()})
+        progress.begun.update(keys[key] for key in journal.begun)
+        for question in await questions_of(ledger, spec.thread):
+            if question.asked.waits:
+                await record_answer(ledger, question, Reject(_WENT_ON), spec.lease)
+        await step.ask(Submit(turn=calls.answer()))
 
 
 def _is_waiting_for(turns: Sequence[Turn], given: str) -> bool:

@@ -57,6 +57,12 @@ def generated(seed: int, lines: int, folder: Path) -> tuple[Source, ...]:
     return expand([str(folder)]).sources
 
 
+@functools.cache
+def composed_digests(seed: int, size: int, name: str, batch_lines: int) -> tuple[Digest, ...]:
+    """The digests of one generated log, made once."""
+    return tuple(digests(composed(seed, size).files[name], batch_lines=batch_lines, name=name))
+
+
 def digests(lines: Sequence[str], *, batch_lines: int = 2000, name: str = "x.log") -> list[Digest]:
     """The digests of some lines, without a file."""
     digester = Digester()

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import attrs
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from examples.triage.digest import Digest
 from examples.triage.observe import Digester, Observe
 
-from tests.examples.triage.logs import composed, digests, write
+from tests.examples.triage.logs import composed, composed_digests, digests, write
 
 
 def syslog(second: int, message: str, unit: str = "app") -> str:
@@ -85,7 +85,7 @@ def test_blank_and_bad_lines_are_counted() -> None:
     assert one("", "   ", syslog(1, "x")).bad["blank"] == 2
 
 
-@pytest.mark.parametrize("line", ["x", "{} {}", "a" * 60_000, "user=" * 900, "\u202e" * 50])
+@pytest.mark.parametrize("line", ["x", "{} {}", "a" * 6_000, "user=" * 900, "\u202e" * 50])
 def test_a_digest_stays_small_whatever_the_lines(line: str) -> None:
     lines = [f"{line} {i} {chr(97 + i % 26) * (i % 17)} {i:x}" for i in range(2000)]
     digest = one(*lines)
@@ -122,18 +122,23 @@ def test_a_digest_holds_plain_values_only() -> None:
             check(digest)
 
 
-@given(st.integers(0, 30), st.integers(40, 300), st.sampled_from(sorted(composed(2, 3000).files)))
+@given(
+    st.integers(0, 30),
+    st.sampled_from([70, 300]),
+    st.sampled_from(["auth.log", "dpkg.log", "shop.jsonl", "syslog"]),
+)
+@settings(max_examples=40)
 def test_a_restarted_observer_makes_the_digests_that_it_would_have_made(
     before: int, batch_lines: int, name: str
 ) -> None:
-    undisturbed = digests(composed(2, 3000).files[name], batch_lines=batch_lines, name=name)
+    undisturbed = composed_digests(2, 3000, name, batch_lines)
     recalled = undisturbed[:before]
     digester = Digester()
     for digest in recalled:
         digester.recall(digest)
     rest = undisturbed[before : before + 3]
     again = digests_after(digester, composed(2, 3000).files[name], batch_lines, name, len(rest))
-    assert again == rest
+    assert tuple(again) == rest
 
 
 def digests_after(

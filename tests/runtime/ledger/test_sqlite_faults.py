@@ -233,7 +233,7 @@ async def test_a_locked_file_keeps_nobody_from_leaving(tmp_path: Path) -> None:
     begun = trio.current_time()
 
     async def caller(ledger: Ledger) -> None:
-        # The lock is gone when the cancel unwinds the block, and the writer outlives it: either is true.
+        # The cancel takes the lock away and the writer outlives it, so either may come.
         with suppress(LedgerError):
             await ledger.append(T, [entry("one")], after=0)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 import trio
+import trio.lowlevel
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from boyd.runtime.errors import LedgerError, LedgerUnavailable, OutcomeUnknown, SequenceConflict
@@ -224,3 +225,17 @@ async def test_an_outer_cancel_wins() -> None:
             scope.cancel()
             await trio.sleep_forever()
     assert scope.cancelled_caught
+
+
+async def test_a_block_that_a_cancel_unwinds_still_has_its_task() -> None:
+    store = SlowStore()
+    with trio.CancelScope() as scope:
+        async with open_background(store.writer.run):
+            scope.cancel()
+            try:
+                await trio.sleep_forever()
+            finally:
+                with trio.move_on_after(1, shield=True):
+                    await trio.lowlevel.checkpoint()
+                    await store.add(1)
+    assert store.stored == [1]

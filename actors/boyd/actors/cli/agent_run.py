@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import AsyncExitStack
 from typing import Any, Final
 
@@ -11,6 +12,7 @@ import trio
 from boyd.actors.agent import Agent
 from boyd.actors.budget import Used
 from boyd.actors.cli.approvals import settle_at_terminal
+from boyd.actors.cli.definitions import tools_of
 from boyd.actors.cli.json_form import json_tree
 from boyd.actors.cli.ledgers import ledger_option
 from boyd.actors.cli.open_questions import numbered_questions
@@ -20,14 +22,15 @@ from boyd.actors.cli.rows import Row
 from boyd.actors.cli.session import current_session
 from boyd.actors.cli.view import open_view
 from boyd.actors.cli.visible import shortened
-from boyd.actors.conversation.artifacts import Event, TextDelta
+from boyd.actors.conversation.artifacts import Event, TextDelta, ToolResult
 from boyd.actors.events import Call, Notice, Pending, ToolFinished, ToolStarted, TurnComplete
 from boyd.actors.ooda.cycle import CycleComplete, PhaseStarted
 from boyd.actors.runs.result import Result
 from boyd.actors.runs.run import Run
 from boyd.actors.runs.runnable import Runnable
 from boyd.actors.swarm.swarm import MemberFinished
-from boyd.actors.tools.questions import questions_of, thread_of
+from boyd.actors.tools.define import AnyTool
+from boyd.actors.tools.questions import Question, questions_of, thread_of
 from boyd.runtime import ActorStopped, Ledger, System
 
 __all__ = ["Watched", "call_text", "usage_text", "watch"]
@@ -73,7 +76,7 @@ async def watch(watched: Watched, system: System) -> int:
             if not talks:
                 rows = lambda: tuple(shown.rows.values())  # noqa: E731
                 await stack.enter_async_context(open_view(rows, unit="cycles"))
-            result = await _read(run, shown)
+            result = await _read(run, tools_of(watched.definition), shown)
         ended = True
     finally:
         if not ended:
@@ -88,7 +91,7 @@ async def watch(watched: Watched, system: System) -> int:
     return 0 if result is not None and result.status == "done" else PAUSED
 
 
-async def _read(run: Run[Any], shown: _Shown) -> Result[Any] | None:
+async def _read(run: Run[Any], tools: Iterable[AnyTool], shown: _Shown) -> Result[Any] | None:
     """Show every event to the end of the run; None where it stands still unanswered.
 
     The person is asked beside the reading: carrying out what was approved makes events too.
@@ -97,11 +100,19 @@ async def _read(run: Run[Any], shown: _Shown) -> Result[Any] | None:
 
     async def ask(pending: Pending) -> None:
         nonlocal left_open
-        waits = await _stands_still(run.system.ledger, pending)
-        settled = await settle_at_terminal(run, pending, None if waits else 15.0)
+        ledger = run.system.ledger
+        asked = await _question(ledger, pending)
+        waits = asked is not None and asked.asked.waits
+        if not waits:
+            shown.told_here.append(pending.call)
+        seconds = None if waits else 15.0
+        settled = await settle_at_terminal(run, pending, seconds, tools=tools)
         if settled is None and waits:
             left_open = True
             run.cancel()
+        made = await _question(ledger, pending) if settled and not waits else None
+        if made is not None and made.result is not None and pending.call is not None:
+            shown.say_result(pending.call, made.result)
 
     async with trio.open_nursery() as nursery:
         try:
@@ -116,10 +127,9 @@ async def _read(run: Run[Any], shown: _Shown) -> Result[Any] | None:
     return None if left_open else run.result
 
 
-async def _stands_still(ledger: Ledger, pending: Pending) -> bool:
-    """Whether the run waits for this answer before it goes on."""
+async def _question(ledger: Ledger, pending: Pending) -> Question | None:
     questions = await questions_of(ledger, thread_of(pending.id))
-    return any(one.asked.waits for one in questions if one.id == pending.id)
+    return next((one for one in questions if one.id == pending.id), None)
 
 
 def _show_result(watched: Watched, result: Result[Any], shown: _Shown) -> None:
@@ -174,11 +184,13 @@ class _Shown:
     Attributes:
         quiet: words of a model are not shown: a program reads the output.
         text: some were shown.
+        told_here: calls that are asked about here, whose results are shown with the answer.
     """
 
     quiet: bool
     text: bool = False
     began: bool = False
+    told_here: list[Call | None] = attrs.field(factory=list[Call | None])
     rows: dict[str, Row] = attrs.field(factory=dict[str, Row])
     _in_line: bool = False
 
@@ -196,9 +208,16 @@ class _Shown:
             case ToolStarted(call=call):
                 self._begin()
                 warn(f"· {call_text(call)}")
-            case ToolFinished(call=call, result=result):
-                sign = "!" if result.is_error else "="
-                warn(f"  {call.tool} {sign} {shortened(result.content, _MOST)}")
+            case ToolFinished(call=call, result=result) if call not in self.told_here:
+                self.say_result(call, result)
+            case Notice(content=content):
+                warn(content)
+            case _:
+                self._follow(event)
+
+    def _follow(self, event: Event) -> None:
+        """What moves the rows."""
+        match event:
             case PhaseStarted():
                 self._row(event.agent, phase=event.phase)
             case CycleComplete():
@@ -212,10 +231,13 @@ class _Shown:
                 self._row(member, state="failed" if failure else "done", phase="")
                 if failure is not None:
                     warn(f"{member} failed: {failure.type}: {failure.message}")
-            case Notice(content=content):
-                warn(content)
             case _:
                 pass
+
+    def say_result(self, call: Call, result: ToolResult) -> None:
+        """What a call came to."""
+        sign = "!" if result.is_error else "="
+        warn(f"  {call.tool} {sign} {shortened(result.content, _MOST)}")
 
     def end_line(self) -> None:
         """Finish a line that a model has begun."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import Any, TypeAlias, cast
 
@@ -24,6 +24,7 @@ __all__ = [
     "find_command",
     "find_telling",
     "find_tools",
+    "tools_of",
 ]
 
 AnyRunnable: TypeAlias = Runnable[Any, Any]
@@ -97,24 +98,25 @@ def find_telling(module: ModuleType, name: str) -> Telling | None:
 
 def find_tools(module: ModuleType) -> Mapping[str, AnyTool]:
     """All tools that the module's `tools` and its agents name, by name."""
-    found: dict[str, AnyTool] = {}
-    offered: list[object] = [getattr(module, "tools", ())]
+    found = list(_tools_in(getattr(module, "tools", ())))
     for agent in find_agents(module).values():
-        offered += _offers(agent)
-    for tools in offered:
-        if isinstance(tools, list | tuple):
-            for tool in cast("Sequence[object]", tools):
-                if isinstance(tool, Tool):
-                    found.setdefault(tool.name, cast("AnyTool", tool))
-    return found
+        found += tools_of(agent)
+    return {tool.name: tool for tool in reversed(found)}
 
 
-def _offers(agent: AnyRunnable) -> list[object]:
+def tools_of(agent: AnyRunnable) -> Sequence[AnyTool]:
     """The tools of an agent, and of the agents that it is made of."""
-    found: list[object] = [getattr(agent, "tools", ())]
+    found = list(_tools_in(getattr(agent, "tools", ())))
     if isinstance(agent, Swarm):
         for member in (*agent.members.values(), agent.lead):
-            found += _offers(member.definition)
+            found += tools_of(member.definition)
     elif isinstance(agent, Ooda) and isinstance(agent.decide, Agent):
-        found += _offers(agent.decide)
+        found += tools_of(agent.decide)
     return found
+
+
+def _tools_in(offered: object) -> Iterator[AnyTool]:
+    if isinstance(offered, list | tuple):
+        for tool in cast("Sequence[object]", offered):
+            if isinstance(tool, Tool):
+                yield cast("AnyTool", tool)

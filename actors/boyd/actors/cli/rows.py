@@ -51,7 +51,7 @@ class Meter:
         if len(self._seen) < 2:  # noqa: PLR2004  # as above
             return 0.0
         (begun, first), (now, last) = self._seen[0], self._seen[-1]
-        moved = last.get(name, 0) - first.get(name, 0)
+        moved = last.get(name, 0) - first.get(name, last.get(name, 0))
         return max(moved, 0) / (now - begun) if now > begun else 0.0
 
     def total(self) -> float:

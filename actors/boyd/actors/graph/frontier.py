@@ -8,10 +8,12 @@ they finish, and stand in the ledger before the next frontier begins.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import TypeAlias
 
 import attrs
 
+from boyd.actors.runs.parallel import in_parallel
 from boyd.runtime import Context
 
 __all__ = ["Plan", "Products", "next_frontier", "run_frontiers"]
@@ -47,7 +49,9 @@ class Plan:
 def next_frontier(plan: Plan, done: Collection[str]) -> tuple[str, ...]:
     """The nodes that are not done and whose needs are, in declared order."""
     return tuple(
-        node for node, needed in plan.needs.items() if node not in done and all(one in done for one in needed)
+        node
+        for node, needed in plan.needs.items()
+        if node not in done and all(one in done for one in needed)
     )
 
 
@@ -57,55 +61,29 @@ async def run_frontiers(
     perform: Callable[[str, tuple[bytes, ...]], Awaitable[bytes]],
     commit: Callable[[Mapping[str, bytes]], Awaitable[None]],
     ctx: Context,
+    *,
+    enter: Callable[[Sequence[str]], Awaitable[None]] | None = None,
 ) -> Products:
     """Run `plan` from `done`, which a resume has read from the ledger, to its end.
 
-    `perform(node, inputs)` makes one product; `commit(products)` writes a
-    frontier down. The first failure cancels the rest of its frontier, and is raised.
+    `enter(nodes)` is told of a frontier before it begins, `perform(node,
+    inputs)` makes one product, `commit(products)` writes a frontier down. The
+    first failure cancels the rest of its frontier, of which nothing is
+    committed, and is raised as it is.
     """
     products = dict(done)
     while frontier := next_frontier(plan, products):
-        made = await _run_one(plan, frontier, products, perform, ctx)
-        await commit(made)
-        products.update(made)
-    return products
+        if enter is not None:
+            await enter(frontier)
+        made: Products = {}
 
-
-async def _run_one(
-    plan: Plan,
-    frontier: Sequence[str],
-    products: Products,
-    perform: Callable[[str, tuple[bytes, ...]], Awaitable[bytes]],
-    ctx: Context,
-) -> dict[str, bytes]:
-    made: dict[str, bytes] = {}
-    failed: list[Exception] = []
-
-    async def one(node: str) -> None:
-        inputs = tuple(products[needed] for needed in plan.needs[node])
-        try:
+        async def one(node: str, made: Products = made) -> None:
+            inputs = tuple(products[needed] for needed in plan.needs[node])
             made[node] = await perform(node, inputs)
-        except Exception as error:  # noqa: BLE001  # raised again below, outside the nursery that would wrap it
-            failed.append(error)
-            nursery.cancel_scope.cancel()
 
-    if len(frontier) == 1:
-        await one_alone(frontier[0], plan, products, perform, made)
-        return made
-    async with ctx.open_nursery() as nursery:
-        for node in frontier:
-            nursery.start_soon(one, node)
-    if failed:
-        raise failed[0]
-    return {node: made[node] for node in frontier}
-
-
-async def one_alone(
-    node: str,
-    plan: Plan,
-    products: Products,
-    perform: Callable[[str, tuple[bytes, ...]], Awaitable[bytes]],
-    made: dict[str, bytes],
-) -> None:
-    """A frontier of one needs no nursery."""
-    made[node] = await perform(node, tuple(products[needed] for needed in plan.needs[node]))
+        await in_parallel(ctx, [partial(one, node) for node in frontier])
+        # In declared order, whoever was first.
+        merged = {node: made[node] for node in frontier}
+        await commit(merged)
+        products.update(merged)
+    return products

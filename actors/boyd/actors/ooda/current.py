@@ -38,7 +38,9 @@ async def current_cycle(ctx: Context, view: type[V]) -> Current[V]:
     window, made = _WINDOW, dict[str, NodeDone]()
     while not {"synthesize", "decide"} <= made.keys():
         after = max(0, tip - window)
-        for entry in await ledger.read(thread, after=after, limit=window, kinds=("boyd.node_done",)):
+        for entry in await ledger.read(
+            thread, after=after, limit=window, kinds=("boyd.node_done",)
+        ):
             done = entry.message()
             if isinstance(done, NodeDone):
                 made[done.node] = done

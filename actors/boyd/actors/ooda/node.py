@@ -9,17 +9,20 @@ import attrs
 
 from boyd.actors.ooda.cycle import Cycle, NodeDone
 from boyd.actors.ooda.phases import Phase
+from boyd.actors.runs.place import Place
 from boyd.actors.runs.spec import RunSpec
 from boyd.runtime import Actor, Context, Replies, Supervision, message, receives
 from boyd.runtime.codec import TypeCodec
 
-__all__ = ["NODE_SUPERVISION", "NodeActor", "Perform", "node_products"]
+__all__ = ["NODE_SUPERVISION", "NodeActor", "Perform"]
 
-NODE_SUPERVISION = Supervision(redeliver=2, significant=False, shutdown=1.0)
+NODE_SUPERVISION = Supervision(redeliver=2, significant=False, shutdown=0.0)
 """A node that was made to crash is built again, remembers its past, and makes its product anew."""
 
+_PAGE = 64
 
-@message("boyd.perform", within=3600.0)
+
+@message("boyd.perform", within=30 * 24 * 3600.0)
 class Perform(Replies[bytes]):
     """Make a node's product in a cycle from what it needs; inputs and product are encoded by their types."""
 
@@ -42,12 +45,12 @@ class NodeActor(Actor[Perform]):
     needs: tuple[str, ...]
     gather: tuple[TypeCodec, ...] = ()
     call: Callable[..., Any] = attrs.field(init=False)
+    remembered: int = attrs.field(init=False, default=0)
+    read: int = attrs.field(init=False, default=0)
 
     async def started(self, ctx: Context) -> None:
         ctx.headers = self.spec.headers
         self.call = self.phase.make(self.given)
-        if self.phase.remembers:
-            await self._recall()
 
     def released(self) -> None:
         close = getattr(getattr(self, "call", None), "close", None)
@@ -56,12 +59,20 @@ class NodeActor(Actor[Perform]):
 
     @receives
     async def perform(self, request: Perform, ctx: Context) -> bytes:
+        number = request.cycle.number
+        if self.phase.remembers and self.remembered < number - 1:
+            await self._recall(before=number)
+        Place(self.spec, f"{self.phase.name}.{number}").enter()
         options: dict[str, object] = {}
         if self.phase.wants_cycle:
             options[self.phase.wants_cycle] = request.cycle
         if self.phase.wants_context:
             options[self.phase.wants_context] = ctx
         product = await self.call(*self._decoded(request.inputs, foreign=False), **options)
+        await (
+            ctx.system.dispatcher.enter()
+        )  # the user's code may have waited for something of its own
+        self.remembered = number
         return self.phase.output.encode(product)
 
     def _decoded(self, inputs: Sequence[bytes], *, foreign: bool) -> list[object]:
@@ -74,47 +85,35 @@ class NodeActor(Actor[Perform]):
         ]
         return [values[:count], *values[count:]] if count else values
 
-    async def _recall(self) -> None:
-        """Tell the new instance what it was given and what it made, cycle by cycle."""
+    async def _recall(self, *, before: int) -> None:
+        """Tell the instance what it was given and what it made in the cycles that it has not seen, in order.
+
+        Only now, at the first message of a life: all earlier cycles are written
+        down by now, and the one at hand is this instance's own.
+        """
         wanted = (*self.needs, self.phase.name)
         cycle, products = 0, dict[str, bytes]()
-        async for done in node_products(self.spec):
-            if done.cycle != cycle:
-                cycle, products = done.cycle, {}
-            if done.node in wanted:
-                products[done.node] = done.product
-            if done.node == self.phase.name:
-                inputs = [products[needed] for needed in self.needs]
-                self.call.recall(*self._decoded(inputs, foreign=True), self.phase.output.decode_foreign(done.product))  # type: ignore[attr-defined]
+        while True:
+            page = await self.spec.system.ledger.read(
+                self.spec.thread, after=self.read, limit=_PAGE, kinds=("boyd.node_done",)
+            )
+            for entry in page:
+                self.read = entry.seq
+                done = entry.message()
+                if not isinstance(done, NodeDone) or not self.remembered < done.cycle < before:
+                    continue
+                if done.cycle != cycle:
+                    cycle, products = done.cycle, {}
+                if done.node in wanted:
+                    products[done.node] = done.product
+                if done.node == self.phase.name:
+                    self._tell(products)
+            if len(page) < _PAGE:
+                self.remembered = before - 1
+                return
 
-
-class node_products:  # noqa: N801  # used as a function: `async for done in node_products(spec)`
-    """The products of a run's thread in order, a page at a time; nothing is held open between pages."""
-
-    _PAGE = 64
-
-    def __init__(self, spec: RunSpec) -> None:
-        self._spec = spec
-        self._after = 0
-        self._page: list[NodeDone] = []
-        self._last = False
-
-    def __aiter__(self) -> node_products:
-        return self
-
-    async def __anext__(self) -> NodeDone:
-        while not self._page:
-            if self._last:
-                raise StopAsyncIteration
-            await self._read()
-        return self._page.pop()
-
-    async def _read(self) -> None:
-        entries = await self._spec.system.ledger.read(
-            self._spec.thread, after=self._after, limit=self._PAGE, kinds=("boyd.node_done",)
-        )
-        self._last = len(entries) < self._PAGE
-        if entries:
-            self._after = entries[-1].seq
-        found = [message for entry in entries if isinstance(message := entry.message(), NodeDone)]
-        self._page = found[::-1]
+    def _tell(self, products: dict[str, bytes]) -> None:
+        inputs = self._decoded([products[needed] for needed in self.needs], foreign=True)
+        given = [self.given] if self.phase.inputs and not self.needs else []
+        product = self.phase.output.decode_foreign(products[self.phase.name])
+        self.call.recall(*given, *inputs, product)  # type: ignore[attr-defined]  # `remembers` says that it is there

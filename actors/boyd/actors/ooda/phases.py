@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
-from typing import Any, get_type_hints
+from collections.abc import Callable, Mapping
+from typing import Any, Final, get_type_hints
 
 import attrs
 
 from boyd.actors.ooda.cycle import Cycle
 from boyd.runtime import Context
 from boyd.runtime.codec import TypeCodec, codec_for
+from boyd.runtime.names import check_name
 
 __all__ = ["Phase", "phase_of"]
+
+_INPUTS: Final[Mapping[str, tuple[int, int, str]]] = {
+    "observe": (0, 1, "the input of the run, or nothing"),
+    "facet": (1, 1, "the observation"),
+    "synthesize": (1, 2, "the list of readings, and the observation if it wants it"),
+    "decide": (1, 1, "the orientation"),
+    "act": (1, 2, "the decision, and the orientation if it wants it"),
+}
+"""How many inputs a phase takes at least and at most, and what they are."""
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -22,85 +32,158 @@ class Phase:
 
     Attributes:
         make: builds what is called, for each life of the actor; `given` is the input of the run.
-        inputs: the types of its positional inputs, in order.
+        inputs: how its positional inputs travel, in order.
+        takes: their annotations, for comparing.
         output: the type that it returns.
+        returns: its annotation.
+        given: the annotation of the run's input, where the class is built with it.
         remembers: it has `recall(*inputs, product)`, and is told its own past when it starts.
     """
 
     name: str
     make: Callable[[object], Callable[..., Any]]
     inputs: tuple[TypeCodec, ...]
+    takes: tuple[Any, ...]
     output: TypeCodec
+    returns: Any
+    given: Any = None
     wants_cycle: str = ""
     wants_context: str = ""
     remembers: bool = False
 
 
-def phase_of(given: Any, role: str, *, name: str | None = None) -> Phase:  # noqa: ANN401  # a function or class of the user's
+@attrs.frozen(kw_only=True)
+class _Given:
+    """What the user gave, and what to say of it."""
+
+    what: Any
+    role: str
+    names: Mapping[str, object]
+
+    @property
+    def name(self) -> str:
+        what = self.what.func if isinstance(self.what, functools.partial) else self.what
+        return str(getattr(what, "__name__", type(what).__name__)).strip("<>").lower()
+
+    def wrong(self, text: str) -> TypeError:
+        return TypeError(f"{self.role} {self.name}: {text}")
+
+
+def phase_of(
+    what: Any,  # noqa: ANN401  # a function or class of the user's
+    role: str,
+    *,
+    name: str | None = None,
+    names: Mapping[str, object] | None = None,
+) -> Phase:
     """Read a user's phase.
 
     An async function is called with its inputs; a class is built with the
     input of the run at each start of its actor, and its instance is called. In
     both, a parameter annotated `Cycle` or `Context` is given that.
 
+    Args:
+        names: what its annotations may mention beside the names of its module.
+
     Raises:
-        TypeError: it is not async, or lacks an annotation that its messages need.
+        TypeError: it is not async, or its signature is not that of its role.
     """
-    fn = given.__call__ if inspect.isclass(given) else given
-    bare = fn.func if isinstance(fn, functools.partial) else fn
-    if not inspect.iscoroutinefunction(bare) and not inspect.iscoroutinefunction(getattr(bare, "__call__", None)):  # noqa: B004
-        raise TypeError(f"{role}: {_name(given)} must be async")
-    target = bare if inspect.isroutine(bare) else type(bare).__call__
-    hints = _hints(target)
-    parameters = [one for one in inspect.signature(fn).parameters.values() if one.name != "self"]
+    given = _Given(what=what, role=role, names=names or {})
+    is_class = inspect.isclass(what)
+    fn: Any = what.__call__ if is_class else what
+    hints = _hints(given, _checked_async(given, fn))
     found: dict[str, Any] = {"wants_cycle": "", "wants_context": ""}
-    inputs: list[TypeCodec] = []
-    for parameter in parameters:
+    takes: list[Any] = []
+    for parameter in _parameters(given, fn, skip=int(is_class)):
         annotation = hints.get(parameter.name)
         if annotation is None:
-            raise TypeError(f"{role}: parameter `{parameter.name}` of {_name(given)} has no type, so it cannot travel")
+            raise given.wrong(f"parameter `{parameter.name}` has no type, so it cannot travel")
         if annotation is Cycle:
             found["wants_cycle"] = parameter.name
         elif annotation is Context:
             found["wants_context"] = parameter.name
         elif parameter.default is inspect.Parameter.empty:
-            inputs.append(_codec(annotation, role, given))
+            takes.append(annotation)
     if "return" not in hints:
-        raise TypeError(f"{role}: {_name(given)} does not say what it returns, so its product cannot travel")
-    remembers = hasattr(given, "recall") if inspect.isclass(given) else False
+        raise given.wrong("it does not say what it returns, so its product cannot travel")
+    _check_count(given, len(takes))
+    make, built_with = _maker(given) if is_class else ((lambda _given: what), None)
     return Phase(
-        name=name or _name(given),
-        make=_maker(given),
-        inputs=tuple(inputs),
-        output=_codec(hints["return"], role, given),
-        remembers=remembers,
+        name=name or check_name(given.name),
+        make=make,
+        inputs=tuple(_codec(given, one) for one in takes),
+        takes=tuple(takes),
+        output=_codec(given, hints["return"]),
+        returns=hints["return"],
+        given=built_with if is_class else takes[0] if role == "observe" and takes else None,
+        remembers=is_class and _checked_recall(given, len(takes)),
         **found,
     )
 
 
-def _maker(given: Any) -> Callable[[object], Callable[..., Any]]:  # noqa: ANN401
-    if not inspect.isclass(given):
-        return lambda _given: given
-    takes = len(inspect.signature(given).parameters)
-    return (lambda value: given(value)) if takes else (lambda _value: given())
+def _checked_async(given: _Given, fn: Any) -> Any:  # noqa: ANN401
+    """The function that will run."""
+    while isinstance(fn, functools.partial):
+        fn = fn.func
+    if not inspect.isroutine(fn):
+        fn = type(fn).__call__
+    if not inspect.iscoroutinefunction(fn):
+        kind = "its `__call__` must be" if inspect.isclass(given.what) else "it must be"
+        raise given.wrong(f"{kind} `async def`")
+    return fn
 
 
-def _name(given: Any) -> str:  # noqa: ANN401
-    if isinstance(given, functools.partial):
-        return _name(given.func)
-    return str(getattr(given, "__name__", type(given).__name__)).strip("<>").lower()
+def _parameters(given: _Given, fn: Any, *, skip: int) -> list[inspect.Parameter]:  # noqa: ANN401
+    found = list(inspect.signature(fn).parameters.values())[skip:]
+    for one in found:
+        if one.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD):
+            raise given.wrong(f"parameter `*{one.name}` could be anything: name what it takes")
+    return found
 
 
-def _hints(fn: Any) -> dict[str, Any]:  # noqa: ANN401
+def _check_count(given: _Given, count: int) -> None:
+    least, most, what = _INPUTS[given.role]
+    if not least <= count <= most:
+        raise given.wrong(f"it takes {count} inputs, but is given {what}")
+
+
+def _checked_recall(given: _Given, inputs: int) -> bool:
+    recall = getattr(given.what, "recall", None)
+    if recall is None:
+        return False
+    if inspect.iscoroutinefunction(recall):
+        raise given.wrong("`recall` must be a plain `def`: it is told what was, and asks nobody")
     try:
-        return get_type_hints(fn, include_extras=True)
+        inspect.signature(recall).bind(None, *range(inputs), None)
+    except TypeError:
+        told = f"its {inputs} inputs and its product" if inputs else "its product"
+        raise given.wrong(f"`recall` is told {told}, which its parameters do not fit") from None
+    return True
+
+
+def _maker(given: _Given) -> tuple[Callable[[object], Callable[..., Any]], Any]:
+    """How the class is built, and the annotation of what it is built with; None if it takes nothing."""
+    cls = given.what
+    takes = list(inspect.signature(cls).parameters.values())
+    needed = [one for one in takes if one.default is inspect.Parameter.empty]
+    if len([one for one in needed if one.kind is not one.VAR_POSITIONAL]) > 1:
+        names = ", ".join(one.name for one in needed)
+        raise given.wrong(f"it is built with the input of the run, and asks for more: {names}")
+    if not takes:
+        return (lambda _given: cls()), None
+    hints = _hints(given, cls.__init__) if inspect.isfunction(cls.__init__) else {}
+    return (lambda value: cls(value)), hints.get(takes[0].name)
+
+
+def _hints(given: _Given, fn: Any) -> dict[str, Any]:  # noqa: ANN401
+    try:
+        return get_type_hints(fn, localns=dict(given.names), include_extras=True)
     except NameError as error:
-        raise TypeError(f"{fn.__qualname__}: its annotation mentions {error.name}, which cannot be found") from error
+        raise given.wrong(f"its annotation mentions {error.name}, which cannot be found") from error
 
 
-def _codec(annotation: Any, role: str, given: Any) -> TypeCodec:  # noqa: ANN401
+def _codec(given: _Given, annotation: Any) -> TypeCodec:  # noqa: ANN401
     try:
         return codec_for(annotation)
     except TypeError as error:
-        raise TypeError(f"{role} {_name(given)}: {error}") from error
-
+        raise given.wrong(str(error)) from error

@@ -40,5 +40,7 @@ async def read_products(
     for entry in entries:
         done = entry.message()
         if isinstance(done, NodeDone) and done.node == phase:
-            found.append(Product(seq=entry.seq, cycle=done.cycle, value=codec.decode_foreign(done.product)))
+            found.append(
+                Product(seq=entry.seq, cycle=done.cycle, value=codec.decode_foreign(done.product))
+            )
     return found, entries[-1].seq if entries else after

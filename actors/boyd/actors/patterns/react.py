@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import attrs
-import trio
+from collections.abc import Sequence
 
+import attrs
+
+from boyd.actors.budget import BudgetExceeded
 from boyd.actors.conversation.turns import Turn
 from boyd.actors.events import Pending
 from boyd.actors.step.step import Submit, TakeTurn, Transcript
-from boyd.actors.tools.dispatch import Progress, Toolbox
+from boyd.actors.tools.dispatch import dispatch
+from boyd.actors.tools.progress import OpenCalls, Progress
+from boyd.actors.tools.toolbox import Toolbox
 from boyd.runtime import BoydError, Context, Ref, failure
 
 __all__ = ["ReAct", "StepLimit"]
 
-_LAST_SECONDS = 2.0
+Step = Ref[TakeTurn | Submit | Transcript]
 
 
 @failure("boyd.StepLimit")
@@ -21,7 +25,10 @@ class StepLimit(BoydError, RuntimeError):
     """The pattern made as many turns as it may, and the last one still asks for tools. Its transcript is valid."""
 
     def __init__(self, *, turns: int) -> None:
-        super().__init__(f"ReAct stopped after {turns} turns, the last of which still asks for tools: ReAct(max_turns=...)")
+        super().__init__(
+            f"ReAct stopped after {turns} turns, the last of which still asks for tools: "
+            "ReAct(max_turns=...)"
+        )
         self.turns = turns
 
 
@@ -30,52 +37,72 @@ class ReAct:
     """Reason and act (Yao et al., ICLR 2023).
 
     Attributes:
-        max_turns: model turns in one run; one more is a `StepLimit`.
+        max_turns: model turns in answer to one message; one more is a `StepLimit`.
     """
 
     max_turns: int = attrs.field(default=50, validator=attrs.validators.ge(1))
 
-    async def go(self, step: Ref[TakeTurn | Submit | Transcript], toolbox: Toolbox, ctx: Context) -> Turn | tuple[Pending, ...]:
+    async def go(self, step: Step, toolbox: Toolbox, ctx: Context) -> Turn | tuple[Pending, ...]:
         """Run to the turn that asks for no tool, or to the questions that must be answered first.
 
         Picks up wherever the thread stands: at a user turn, or at calls without results.
+
+        Raises:
+            StepLimit: the cap is reached; the calls of the last turn are answered with that.
+            BudgetExceeded: so are they.
         """
-        thread = toolbox.spec.thread
-        turns = await step.ask(Transcript())
-        made = 0
+        turns = list(await step.ask(Transcript()))
+        fresh = False
         while True:
             last = turns[-1] if turns else None
             if last is not None and last.role == "assistant":
                 if not last.calls:
                     return last
-                results, pending = await _make_calls(step, toolbox, last, ctx)
+                made = _turns_made(turns)
+                calls = OpenCalls(turn=last, place=place_of(last), progress=Progress())
+                if made >= self.max_turns:
+                    calls.progress.why_not = f"the run stopped at its limit of {made} turns"
+                    await step.ask(Submit(turn=calls.answer()))
+                    raise StepLimit(turns=made)
+                pending = await _make(step, toolbox, calls, ctx, fresh=fresh)
                 if pending:
                     return pending
-                turns = (*turns, results)
-            if made >= self.max_turns:
-                raise StepLimit(turns=made)
-            made += 1
-            turn = await step.ask(TakeTurn(id=f"{thread}#{len(turns)}"))
-            turns = (*turns, turn)
+                turns.append(calls.answer())
+            turns.append(await step.ask(TakeTurn(id=f"{toolbox.spec.thread}#{len(turns)}")))
+            fresh = True
 
 
-async def _make_calls(
-    step: Ref[TakeTurn | Submit | Transcript], toolbox: Toolbox, turn: Turn, ctx: Context
-) -> tuple[Turn, tuple[Pending, ...]]:
-    """The tool turn that answers each call of `turn` once, appended also when this is cancelled half way."""
-    progress = Progress()
+def place_of(turn: Turn) -> str:
+    """What names the calls of a turn in the journal of its thread."""
+    return turn.id.rpartition("#")[2]
+
+
+def _turns_made(turns: Sequence[Turn]) -> int:
+    """Model turns since somebody else last said something."""
+    made = 0
+    for turn in reversed(turns):
+        if turn.role in ("user", "system"):
+            break
+        made += turn.role == "assistant"
+    return made
+
+
+async def _make(
+    step: Step, toolbox: Toolbox, calls: OpenCalls, ctx: Context, *, fresh: bool
+) -> tuple[Pending, ...]:
+    """Make the calls of a turn and append the tool turn that answers each once; or what must be answered first.
+
+    Until then the run knows of them: cancelled half-way, it answers them at its end.
+    """
+    spec, progress = toolbox.spec, calls.progress
+    spec.inflight.calls[spec.thread] = calls
     try:
-        await toolbox.dispatch(turn.calls, turn.id.rpartition("#")[2], ctx, progress)
-    except trio.Cancelled:
-        with trio.move_on_after(_LAST_SECONDS, shield=True):
-            await step.ask(Submit(turn=_tool_turn(turn, progress)))
+        await dispatch(toolbox, calls.turn.calls, calls.place, progress, ctx, fresh=fresh)
+    except BudgetExceeded:
+        await step.ask(Submit(turn=calls.answer()))
+        spec.inflight.calls.pop(spec.thread, None)
         raise
-    answer = _tool_turn(turn, progress)
-    pending = tuple(progress.pending.values())
-    if not pending:
-        await step.ask(Submit(turn=answer))
-    return answer, pending
-
-
-def _tool_turn(turn: Turn, progress: Progress) -> Turn:
-    return Turn(id=f"{turn.id}=", role="tool", artifacts=tuple(progress.in_order(turn.calls)))
+    if not progress.pending:
+        await step.ask(Submit(turn=calls.answer()))
+    spec.inflight.calls.pop(spec.thread, None)
+    return tuple(pending for _, pending in sorted(progress.pending.items()))

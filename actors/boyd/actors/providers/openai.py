@@ -198,9 +198,8 @@ class _Reader:
         except ModelError as error:
             if not items:
                 raise
-            self._error = (
-                error  # what came before it is delivered first, however the bytes were cut
-            )
+            # What came before it is delivered first, however the bytes were cut.
+            self._error = error
         return items, bool(found)
 
     def _take(self, item: SseItem) -> list[Streamed]:

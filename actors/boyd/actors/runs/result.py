@@ -44,5 +44,7 @@ class Result(Generic[T]):
         """The product of the run. Raises RunPaused while somebody still has to answer `pending`."""
         if self.status == "paused":
             waiting = ", ".join(one.id for one in self.pending)
-            raise RunPaused(f"{self.thread} is paused until somebody answers {waiting}: resume(thread, answers=...)")
+            raise RunPaused(
+                f"{self.thread} is paused until somebody answers {waiting}: resume(thread, answers=...)"
+            )
         return cast("T", self.value)

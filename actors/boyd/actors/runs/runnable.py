@@ -1,44 +1,37 @@
-"""What Agent, Ooda, Graph and Swarm have in common: definitions are values that can be run."""
+"""What Agent, Ooda and Swarm have in common: definitions are values that can be run."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Generic, TypeVar, cast
 
-
-from boyd.actors.budget import Budget, Spending
-from boyd.actors.conversation.artifacts import Event
+from boyd.actors.budget import Budget
 from boyd.actors.events import Pending
 from boyd.actors.runs.actor import RunActor
-from boyd.actors.runs.messages import Begin, RunDone, RunFailed
+from boyd.actors.runs.messages import RunStarted
+from boyd.actors.runs.opening import Options, first_entry, open_the_run
 from boyd.actors.runs.result import Result
 from boyd.actors.runs.run import Run
 from boyd.actors.runs.spec import RunSpec
+from boyd.actors.tools.define import AnyTool
 from boyd.actors.tools.questions import Answer, pending_in
-from boyd.runtime import (
-    Headers,
-    Supervision,
-    System,
-    Terminated,
-    current_context,
-    open_lease,
-    open_system,
-)
+from boyd.runtime import System, UnknownThread
 from boyd.runtime.codec import TypeCodec
 
-__all__ = ["RUN_SUPERVISION", "Runnable"]
+__all__ = ["Bound", "Runnable"]
 
 I = TypeVar("I")  # noqa: E741  # Input
 T = TypeVar("T")
 
-RUN_SUPERVISION = Supervision(redeliver=3, restarts=3, per=30.0, significant=False, shutdown=0.1)
-"""A run survives crashes of its top actor; when they go on, the run fails, and not the system."""
-
 
 class Runnable(ABC, Generic[I, T]):
-    """A definition that can be run, watched, paused and resumed."""
+    """A definition that can be run, watched, paused and resumed.
+
+    Attributes:
+        name: of its actors and threads.
+    """
 
     name: str
 
@@ -48,7 +41,7 @@ class Runnable(ABC, Generic[I, T]):
         """How the output of a run travels."""
 
     @abstractmethod
-    def actor(self, given: Any, spec: RunSpec) -> Callable[[], RunActor]:  # noqa: ANN401
+    def actor(self, given: Any, spec: RunSpec) -> Callable[[], RunActor]:  # noqa: ANN401  # I, or nothing in a resume
         """A factory of the actor that conducts one run."""
 
     @property
@@ -56,7 +49,23 @@ class Runnable(ABC, Generic[I, T]):
         """The caps of a run that is given none."""
         return Budget()
 
-    async def run(  # noqa: PLR0913
+    def encode_input(self, given: object) -> bytes:  # noqa: ARG002
+        """What a run was given, as its thread remembers it; b"" if it need not or cannot."""
+        return b""
+
+    def recorded_input(self, recorded: bytes) -> Any:  # noqa: ANN401, ARG002  # I, or nothing
+        """What a resume is given, from what `encode_input` made; None goes on without.
+
+        Raises:
+            ValueError: it needs an input, and none was recorded.
+        """
+        return None
+
+    def toolbelts(self, thread: str) -> Mapping[str, Sequence[AnyTool]]:
+        """The threads of a run of `thread` in which questions may stand, with the tools that those are about."""
+        return {thread: ()}
+
+    async def run(
         self,
         given: I,
         /,
@@ -66,12 +75,20 @@ class Runnable(ABC, Generic[I, T]):
         answers: Mapping[str, Answer] | None = None,
         budget: Budget | None = None,
     ) -> Result[T]:
-        """Run to the end. Nobody watches, so a question that must be answered pauses it: `Result.pending`."""
-        async with self._open(given, system, thread, answers, budget, 64, interactive=False) as run:
-            return await run.wait()
+        """Run to the end. Nobody watches, so a question that must be answered pauses it: `Result.pending`.
 
-    @asynccontextmanager
-    async def open_run(  # noqa: PLR0913
+        Raises:
+            LeaseHeld: another process runs this thread.
+            BudgetExceeded: a cap is reached; what was done up to it stands in the thread.
+            Exception: what ended it: its own class where that can travel, else `RemoteFailure`.
+        """
+        options = Options(
+            system=system, thread=thread, answers=answers, budget=budget, interactive=False
+        )
+        async with open_the_run(self, given, options) as run:
+            return cast("Result[T]", await run.wait())
+
+    def open_run(
         self,
         given: I,
         /,
@@ -83,122 +100,74 @@ class Runnable(ABC, Generic[I, T]):
         buffer: int = 64,
         target: str = "",
         interactive: bool = True,
-    ) -> AsyncGenerator[Run[T], None]:
+    ) -> AbstractAsyncContextManager[Run[T]]:
         """A run, read event by event: `async with x.open_run(...) as run: async for event in run: ...`.
 
-        At most `buffer` events wait for the reader, then the run waits. When
-        the block ends, nothing of the run is alive, and its thread is valid.
-        A thread that is being run in this system waits its turn. Without
-        `interactive` nobody will answer, so a question pauses the run.
+        When the block ends, nothing of the run is alive, and its thread is valid.
+        A thread that is being run in this system waits its turn.
+
+        Args:
+            system: where its actors live. Within an actor that one's; elsewhere a
+                private one over a ledger in memory.
+            thread: what it is written down in; a new one without.
+            answers: to questions that the thread has asked, by id.
+            budget: in place of the definition's; a budget around it holds too.
+            buffer: events that may wait for the reader; then the run waits.
+            target: how `boyd run` found the definition.
+            interactive: False if nobody will answer, so that a question pauses the run.
 
         Raises:
             LeaseHeld: another process runs this thread.
+            ValueError: it is the thread of a run that this one would be part of.
         """
-        async with self._open(given, system, thread, answers, budget, buffer, interactive=interactive, target=target) as run:
-            yield run
+        options = Options(
+            system=system,
+            thread=thread,
+            answers=answers,
+            budget=budget,
+            buffer=buffer,
+            interactive=interactive,
+            target=target,
+        )
+        return open_the_run(self, given, options)
 
     async def resume(
-        self, thread: str, /, *, system: System, answers: Mapping[str, Answer] | None = None, given: I | None = None
+        self,
+        thread: str,
+        /,
+        *,
+        system: System,
+        answers: Mapping[str, Answer] | None = None,
+        given: I | None = None,
+        budget: Budget | None = None,
     ) -> Result[T]:
-        """Go on with a thread that stopped, was killed, or waits for `answers`."""
-        async with self._open(given, system, thread, answers, None, 64, interactive=False) as run:
-            return await run.wait()
+        """Go on with a thread that stopped, was killed, or waits for `answers`.
+
+        Raises:
+            UnknownThread: there is none of that name.
+            ValueError: its input has no wire form, so it must be `given` again.
+            LeaseHeld: another process runs this thread.
+        """
+        started = await first_entry(system.ledger, thread)
+        if started is None:
+            raise UnknownThread(f"the ledger has no thread {thread}, so there is nothing to resume")
+        if given is None:
+            recorded = started.input if isinstance(started, RunStarted) else b""
+            given = self.recorded_input(recorded)
+        options = Options(
+            system=system, thread=thread, answers=answers, budget=budget, interactive=False
+        )
+        async with open_the_run(self, given, options) as run:
+            return cast("Result[T]", await run.wait())
 
     async def pending(self, thread: str, /, *, system: System) -> tuple[Pending, ...]:
-        """The questions of a thread that nobody has answered yet."""
-        return await pending_in(system.ledger, thread)
+        """The questions of a run that nobody has answered yet."""
+        found = [await pending_in(system.ledger, one) for one in self.toolbelts(thread)]
+        return tuple(pending for some in found for pending in some)
 
     def on(self, given: I) -> Bound[T]:
         """The same definition with its input fixed, for a swarm."""
         return Bound(self, given)
-
-    @asynccontextmanager
-    async def _open(  # noqa: PLR0913
-        self,
-        given: Any,  # noqa: ANN401
-        system: System | None,
-        thread: str | None,
-        answers: Mapping[str, Answer] | None,
-        budget: Budget | None,
-        buffer: int,
-        *,
-        interactive: bool,
-        target: str = "",
-    ) -> AsyncGenerator[Run[T], None]:
-        ctx = current_context()
-        if system is None and ctx is None:
-            async with _private_system() as own:
-                async with self._open(
-                    given, own, thread, answers, budget, buffer, interactive=interactive, target=target
-                ) as run:
-                    yield run
-            return
-        home = system if system is not None else ctx.system if ctx is not None else None
-        assert home is not None
-        inside = ctx is not None and ctx.system is home
-        outer = ctx.headers.thread if inside and ctx is not None else ""
-        if thread is None:
-            fresh = home.seams.ids.new()
-            thread = f"{outer}/{self.name}.{fresh}" if outer else f"{self.name}-{fresh}"
-        async with AsyncExitStack() as stack:
-            lease = None
-            if not (outer and (thread == outer or thread.startswith(f"{outer}/"))):
-                await stack.enter_async_context(home.exclusive(thread))
-                lease = await stack.enter_async_context(_lease(home, thread))
-            inbox = stack.enter_context(
-                home.open_inbox(Event | RunDone | RunFailed | Terminated, size=buffer)  # type: ignore[arg-type]
-            )
-            spec = RunSpec(
-                system=home,
-                id=home.seams.ids.new(),
-                name=self.name,
-                thread=thread,
-                sink=inbox.ref,
-                owner=inbox.ref,
-                lease=lease,
-                spending=Spending(budget or self.budget, clock=home.clock.now),
-                interactive=interactive,
-                answers=dict(answers or {}),
-                headers=Headers(thread=thread),
-                target=target,
-            )
-            actor = await _spawn(home, self, given, spec)
-            run: Run[T] = Run(system=home, thread=thread, inbox=inbox, actor=actor, output=self.output_codec)
-            home.watch(inbox, actor)
-            actor.tell(Begin())
-            try:
-                yield run
-            finally:
-                await run.close()
-
-
-async def _spawn(system: System, definition: Runnable[Any, Any], given: object, spec: RunSpec) -> Any:  # noqa: ANN401
-    taken = set(system.paths())
-    name, n = definition.name, 1
-    while f"/{name}" in taken:
-        n += 1
-        name = f"{definition.name}-{n}"
-    return await system.spawn(definition.actor(given, spec), name=name, supervision=RUN_SUPERVISION)
-
-
-@asynccontextmanager
-async def _private_system() -> AsyncGenerator[System, None]:
-    """A system for one run, whose errors leave it as they are."""
-    failed: Exception | None = None
-    async with open_system(name="run", drain=0.0, grace=2.0) as system:
-        try:
-            yield system
-        except Exception as error:  # noqa: BLE001  # raised again below, outside the nursery that would wrap it
-            failed = error
-    if failed is not None:
-        raise failed
-
-
-@asynccontextmanager
-async def _lease(system: System, thread: str) -> AsyncGenerator[Any, None]:
-    """The lease of a thread, whose errors leave the block unwrapped."""
-    async with open_lease(system.ledger, thread, owner=system.seams.process, clock=system.clock) as lease:
-        yield lease
 
 
 class Bound(Generic[T]):
@@ -213,5 +182,3 @@ class Bound(Generic[T]):
         self.definition = definition
         self.given = given
         self.name = definition.name
-
-

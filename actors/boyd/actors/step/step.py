@@ -9,29 +9,64 @@ import attrs
 
 from boyd.actors.conversation.accumulate import Accumulator
 from boyd.actors.conversation.artifacts import Artifact, Delta, StoredArtifact, Usage
-from boyd.actors.conversation.turns import Role, Turn
+from boyd.actors.conversation.turns import Turn
 from boyd.actors.conversation.usage import latest_usage
 from boyd.actors.events import ErrorEvent, Lifecycle, TurnComplete
 from boyd.actors.providers.protocol import Provider, Request
+from boyd.actors.runs.place import Place
 from boyd.actors.runs.spec import RunSpec
 from boyd.actors.step.log import ThreadLog
-from boyd.actors.step.provider import AskModel, ProviderActor
+from boyd.actors.step.provider import PROVIDER_SUPERVISION, AskModel, ProviderActor
 from boyd.actors.step.transforms import Transform, view_of
 from boyd.actors.tools.spec import ToolSpec
-from boyd.runtime import Actor, ActorCrashed, Context, Inbox, Ref, Replies, Supervision, message, receives
-from boyd.runtime.failure import failure_of
+from boyd.runtime import (
+    Actor,
+    ActorCrashed,
+    Context,
+    Inbox,
+    Ref,
+    RemoteFailure,
+    Replies,
+    SequenceConflict,
+    Supervision,
+    failure,
+    message,
+    receives,
+)
+from boyd.runtime.failure import failure_of, is_answer
 
-__all__ = ["Handler", "StepActor", "StepConfig", "Submit", "TakeTurn", "Transcript", "STEP_SUPERVISION"]
+__all__ = [
+    "STEP_SUPERVISION",
+    "Handler",
+    "StepActor",
+    "StepConfig",
+    "StepMessage",
+    "Submit",
+    "TakeTurn",
+    "Transcript",
+    "TurnFailed",
+]
 
 Handler: TypeAlias = Callable[[Artifact, Context], Awaitable[None]]
 """Reacts to one finished artifact of an assistant turn, after the turn was appended."""
 
-STEP_SUPERVISION = Supervision(redeliver=2, significant=False, shutdown=2.0)
+STEP_SUPERVISION = Supervision(redeliver=2, significant=False, shutdown=0.0)
+_AHEAD = 16
+"""Pieces of an answer that wait while the reader is busy; then the model waits."""
+
+
+@failure("boyd.TurnFailed")
+class TurnFailed(RemoteFailure):
+    """A provider, transform or handler raised an error of its own. It is the cause of this one."""
 
 
 @attrs.frozen(kw_only=True, eq=False)
 class StepConfig:
-    """What every turn of a step is made with."""
+    """What every turn of a step is made with.
+
+    Attributes:
+        keep: turns of the thread that a view can be made of; None is all.
+    """
 
     provider: Provider
     model: str = ""
@@ -40,9 +75,10 @@ class StepConfig:
     tools: tuple[ToolSpec, ...] = ()
     temperature: float | None = None
     max_tokens: int | None = None
+    keep: int | None = None
 
 
-@message("boyd.take_turn", within=3600.0)
+@message("boyd.take_turn", within=24 * 3600.0)
 class TakeTurn(Replies[Turn]):
     """Have the model make a turn. The same id again returns the turn that was made."""
 
@@ -61,6 +97,9 @@ class Transcript(Replies[tuple[Turn, ...]]):
     """All turns of the thread."""
 
 
+StepMessage: TypeAlias = TakeTurn | Submit | Transcript
+
+
 class StepActor(Actor[TakeTurn | Submit | Transcript]):
     """Makes turns of one thread with one model. Its provider is an actor below it."""
 
@@ -70,10 +109,16 @@ class StepActor(Actor[TakeTurn | Submit | Transcript]):
     provider: Ref[AskModel] = attrs.field(init=False)
 
     async def started(self, ctx: Context) -> None:
-        self.log = ThreadLog(self.spec)
+        ctx.headers = self.spec.headers
+        self.log = ThreadLog(self.spec, self.config.keep)
         await self.log.load()
-        calm = Supervision(significant=False, shutdown=1.0)
-        self.provider = await ctx.spawn(ProviderActor, self.config.provider, name="provider", supervision=calm)
+        self.provider = await ctx.spawn(
+            ProviderActor,
+            self.config.provider,
+            self.spec.headers,
+            name="provider",
+            supervision=PROVIDER_SUPERVISION,
+        )
 
     @receives
     async def transcript(self, _request: Transcript, _ctx: Context) -> tuple[Turn, ...]:
@@ -92,26 +137,42 @@ class StepActor(Actor[TakeTurn | Submit | Transcript]):
         known = self.log.find(request.id)
         if known is not None:
             return known
-        spec, name = self.spec, self.config.provider.name
-        spec.spending.reserve_step(name)
-        await spec.emit(Lifecycle(phase="submitted"))
+        Place(self.spec, f"step.{request.id.rpartition('#')[2]}").enter()
+        made = self.spec.inflight.turns
+        turn = made.get(request.id) or await self._telling(lambda: self._make(request.id, ctx))
+        # A store that fails here may work in the next life: the model is not asked, and paid, again.
+        made[turn.id] = turn
         try:
-            turn = await self._turn(request.id, ctx)
-        except ActorCrashed:
-            raise  # the provider's actor was made to crash: crash too, and make this turn again
-        except Exception as error:
-            told = failure_of(error)
-            await spec.emit(ErrorEvent(message=told.message, type=told.type, code=told.code))
+            await self._commit(turn)
+        except SequenceConflict:
+            del made[turn.id]  # the thread has grown: what was said does not answer it
             raise
-        await self._commit(turn)
-        for artifact in turn.artifacts:
-            for handler in self.config.handlers:
-                await handler(artifact, ctx)
+        del made[turn.id]
+        await self._telling(lambda: self._handle(turn, ctx))
         return turn
 
-    async def _turn(self, turn_id: str, ctx: Context) -> Turn:
+    async def _telling(self, work: Callable[[], Awaitable[Turn]]) -> Turn:
+        """Do `work`; its failure is shown to all who watch, once, and is the answer of this step."""
+        try:
+            return await work()
+        except ActorCrashed:
+            raise  # an actor below was made to crash: crash too, and make this turn again
+        except Exception as error:
+            told = failure_of(error)
+            if isinstance(error, RemoteFailure):  # it has crossed from the provider's actor
+                text = told.message.removeprefix(f"{error.type}: ")
+                told = attrs.evolve(told, type=error.type, message=text)
+            event = ErrorEvent(message=told.message, type=told.type, code=told.code)
+            await self.spec.emit(event)
+            if is_answer(error):
+                raise
+            raise TurnFailed(told.message, type=told.type, code=told.code) from error
+
+    async def _make(self, turn_id: str, ctx: Context) -> Turn:
         """Stream one answer and merge it; nothing is stored unless it is whole."""
-        config = self.config
+        spec, config = self.spec, self.config
+        spec.spending.reserve_step(config.provider.name)
+        await spec.emit(Lifecycle(phase="submitted"))
         view = await view_of(self.log.turns, config.transforms)
         request = Request(
             model=config.model,
@@ -121,11 +182,13 @@ class StepActor(Actor[TakeTurn | Submit | Transcript]):
             max_tokens=config.max_tokens,
         )
         taken = {call.id for turn in self.log.turns for call in turn.calls}
-        merged = Accumulator(new_id=self.spec.system.seams.ids.new, tools=[t.name for t in config.tools], taken=taken)
-        with ctx.system.open_inbox(Delta | Artifact, size=64) as inbox:  # type: ignore[arg-type]
+        names = [tool.name for tool in config.tools]
+        merged = Accumulator(new_id=spec.system.seams.ids.new, tools=names, taken=taken)
+        inbox: Inbox[Delta | Artifact] = ctx.system.open_inbox(Delta | Artifact, size=_AHEAD)
+        with inbox:
             artifacts = await self._stream(request, inbox, merged, ctx)
         usage = latest_usage([one for one in artifacts if isinstance(one, Usage)])
-        self.spec.spending.record_usage(config.provider.name, usage)
+        spec.spending.record_usage(config.provider.name, usage)
         return Turn(id=turn_id, role="assistant", artifacts=tuple(artifacts))
 
     async def _stream(
@@ -168,7 +231,12 @@ class StepActor(Actor[TakeTurn | Submit | Transcript]):
         seq = await self.log.append(turn)
         await self.spec.emit(TurnComplete(turn=turn, seq=seq))
 
-
-def turn_of(role: Role, turn_id: str, *artifacts: StoredArtifact) -> Turn:
-    """A turn of these artifacts."""
-    return Turn(id=turn_id, role=role, artifacts=artifacts)
+    async def _handle(self, turn: Turn, ctx: Context) -> Turn:
+        """Let the handlers react to what was appended, artifact by artifact."""
+        for artifact in turn.artifacts:
+            for handler in self.config.handlers:
+                await handler(artifact, ctx)
+        if not self.spec.spending.used.unmetered:
+            return turn
+        self.spec.spending.check()  # a cap that cannot be kept is told, even behind the last turn
+        return turn

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 from boyd.actors.conversation.transcript import repair_view
 from boyd.actors.conversation.turns import Turn, text_turn
@@ -19,7 +19,11 @@ def instructions(text: str) -> Transform:
     """Put a system turn first; a blank text adds none."""
 
     def prepend(turns: Sequence[Turn]) -> Sequence[Turn]:
-        return [text_turn("system", text.strip(), id="instructions"), *turns] if text.strip() else turns
+        return (
+            [text_turn("system", text.strip(), id="instructions"), *turns]
+            if text.strip()
+            else turns
+        )
 
     return prepend
 
@@ -29,5 +33,5 @@ async def view_of(turns: Sequence[Turn], transforms: Sequence[Transform]) -> tup
     view = turns
     for transform in transforms:
         made = transform(view)
-        view = await cast("Awaitable[Sequence[Turn]]", made) if inspect.isawaitable(made) else made
+        view = await made if inspect.isawaitable(made) else made
     return tuple(repair_view(view))

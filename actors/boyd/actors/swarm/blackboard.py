@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
 
 import attrs
 
-from boyd.runtime import Context, Entry, Ledger
-from boyd.runtime.ledger import ANY
+from boyd.actors.runs.inflight import is_within
+from boyd.actors.runs.place import current_place
+from boyd.runtime import ANY, Context, Entry, Lease, Ledger
 
 __all__ = ["Blackboard", "Posted"]
-
-F = TypeVar("F")
 
 _PAGE = 500
 
@@ -27,11 +25,16 @@ class Posted:
 
 
 class Blackboard:
-    """Facts are messages with a tag; a key names a fact, and posting it again changes nothing."""
+    """Facts are messages with a tag; a key names a fact, and posting it again changes nothing.
 
-    def __init__(self, ledger: Ledger, thread: str) -> None:
+    Attributes:
+        lease: of the run that posts, so that one which was taken over can post no more.
+    """
+
+    def __init__(self, ledger: Ledger, thread: str, *, lease: Lease | None = None) -> None:
         self.ledger = ledger
         self.thread = thread
+        self.lease = lease
 
     @classmethod
     def of(cls, ctx: Context) -> Blackboard:
@@ -43,7 +46,10 @@ class Blackboard:
         thread = ctx.headers.labels.get("board", "") or ctx.headers.thread
         if not thread:
             raise LookupError("there is no blackboard outside a run")
-        return cls(ctx.system.ledger, thread)
+        place = current_place()
+        lease = None if place is None else place.spec.lease
+        fenced = lease is not None and is_within(thread, lease.thread)
+        return cls(ctx.system.ledger, thread, lease=lease if fenced else None)
 
     async def post(self, fact: object, *, key: str) -> int:
         """Append `fact`, once for each key; the tip.
@@ -51,8 +57,10 @@ class Blackboard:
         Raises:
             IdConflict: another fact has this key.
             EncodeError: its class has no tag.
+            LeaseLost: another process has taken the run over.
         """
-        return await self.ledger.append(self.thread, [Entry.of(fact, id=key)], after=ANY)
+        entry = Entry.of(fact, id=key)
+        return await self.ledger.append(self.thread, [entry], after=ANY, lease=self.lease)
 
     async def read(self, *kinds: str, after: int = 0) -> Sequence[Posted]:
         """All facts behind `after`, of all kinds or of these tags. Kinds unknown here are left out."""

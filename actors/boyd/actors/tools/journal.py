@@ -2,35 +2,46 @@
 
 Intent is written before a call of a ONCE tool is made, its outcome after.
 A resume finds an outcome and uses it; an intent alone means that the call may
-have had its effect, so it is not made again.
+have had its effect, so it is not made again. Calls of other tools are written
+down only where a dispatch stops half-way, so that a resume need not repeat them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
+
+import attrs
 
 from boyd.actors.conversation.artifacts import ToolResult
 from boyd.actors.runs.spec import RunSpec
-from boyd.runtime.messages import message
+from boyd.runtime import Ledger, message
 
 __all__ = [
     "UNKNOWN_OUTCOME",
+    "Journal",
     "ToolIntent",
     "ToolOutcome",
+    "intent_id",
     "read_journal",
-    "write_intents",
-    "write_outcome",
+    "write_intent",
+    "write_outcomes",
 ]
 
 UNKNOWN_OUTCOME = "unknown outcome: this call was begun before a crash and may have had its effect; it was not repeated"
+_PAGE = 500
 
 
 @message("boyd.tool_intent")
 class ToolIntent:
-    """A call is about to be made."""
+    """A call is about to be made.
+
+    Attributes:
+        by: who makes it, where more than one could.
+    """
 
     key: str
     tool: str
+    by: str = ""
 
 
 @message("boyd.tool_outcome")
@@ -41,38 +52,53 @@ class ToolOutcome:
     result: ToolResult
 
 
-async def read_journal(
-    spec: RunSpec, keys: Iterable[str]
-) -> tuple[Mapping[str, ToolResult], frozenset[str]]:
-    """Recorded results by key, and keys of calls that were begun and have none."""
-    wanted = set(keys)
-    begun: set[str] = set()
+@attrs.frozen(kw_only=True)
+class Journal:
+    """What is written of some calls.
+
+    Attributes:
+        results: by key.
+        begun: who began the calls that have no result, by key.
+    """
+
+    results: Mapping[str, ToolResult] = attrs.field(factory=dict[str, ToolResult])
+    begun: Mapping[str, str] = attrs.field(factory=dict[str, str])
+
+
+async def read_journal(ledger: Ledger, thread: str, keys: Collection[str]) -> Journal:
+    """What the thread says of the calls of these keys."""
+    begun: dict[str, str] = {}
     results: dict[str, ToolResult] = {}
     after = 0
     while True:
-        page = await spec.system.ledger.read(
-            spec.thread, after=after, limit=500, kinds=("boyd.tool_intent", "boyd.tool_outcome")
-        )
+        kinds = ("boyd.tool_intent", "boyd.tool_outcome")
+        page = await ledger.read(thread, after=after, limit=_PAGE, kinds=kinds)
         for entry in page:
             match entry.message():
-                case ToolIntent(key=key) if key in wanted:
-                    begun.add(key)
-                case ToolOutcome(key=key, result=result) if key in wanted:
+                case ToolIntent(key=key, by=by) if key in keys:
+                    begun[key] = by
+                case ToolOutcome(key=key, result=result) if key in keys:
                     results[key] = result
                 case _:
                     pass
-        if len(page) < 500:  # noqa: PLR2004  # the page size above
-            return results, frozenset(begun - results.keys())
+        if len(page) < _PAGE:
+            open_ones = {key: by for key, by in begun.items() if key not in results}
+            return Journal(results=results, begun=open_ones)
         after = page[-1].seq
 
 
-async def write_intents(spec: RunSpec, intents: Mapping[str, str]) -> None:
-    """Record that the calls of these keys (to tool names) will be made now."""
-    if intents:
-        messages = [ToolIntent(key=key, tool=tool) for key, tool in intents.items()]
-        await spec.append(*messages, ids=tuple(f"{key}#intent" for key in intents))
+def intent_id(key: str) -> str:
+    """The entry id of an intent: one for each call, whoever makes it."""
+    return f"{key}#intent"
 
 
-async def write_outcome(spec: RunSpec, key: str, result: ToolResult) -> None:
-    """Record the one result of a call."""
-    await spec.append(ToolOutcome(key=key, result=result), ids=(f"{key}#outcome",))
+async def write_intent(spec: RunSpec, key: str, tool: str) -> None:
+    """Record that a call will be made now."""
+    await spec.append(ToolIntent(key=key, tool=tool), ids=(intent_id(key),))
+
+
+async def write_outcomes(spec: RunSpec, results: Mapping[str, ToolResult]) -> None:
+    """Record the one result of each call, by key."""
+    if results:
+        outcomes = [ToolOutcome(key=key, result=result) for key, result in results.items()]
+        await spec.append(*outcomes, ids=tuple(f"{key}#outcome" for key in results))

@@ -13,8 +13,7 @@ import attrs
 
 from boyd.actors.conversation.artifacts import ToolResult
 from boyd.actors.events import Approve, Pending, Reject
-from boyd.runtime import Ledger
-from boyd.runtime.messages import message
+from boyd.runtime import ANY, BoydError, Entry, IdConflict, Lease, Ledger, failure, message
 
 __all__ = [
     "Answer",
@@ -22,15 +21,25 @@ __all__ = [
     "Asked",
     "CarriedOut",
     "Question",
+    "UnknownQuestion",
+    "find_question",
     "pending_in",
+    "place_of",
     "question_id",
     "questions_of",
+    "record_answer",
+    "record_result",
     "thread_of",
 ]
 
 Answer: TypeAlias = Approve | Reject
 
 _SEPARATOR = "!"
+
+
+@failure("boyd.UnknownQuestion")
+class UnknownQuestion(BoydError, LookupError):
+    """No thread has asked this."""
 
 
 def question_id(thread: str, place: str) -> str:
@@ -41,6 +50,11 @@ def question_id(thread: str, place: str) -> str:
 def thread_of(question: str) -> str:
     """The thread that a question stands in."""
     return question.rpartition(_SEPARATOR)[0]
+
+
+def place_of(question: str) -> str:
+    """The place in its thread that a question was asked at: the journal's key of the call that it is about."""
+    return question.rpartition(_SEPARATOR)[2]
 
 
 @message("boyd.asked")
@@ -92,6 +106,11 @@ class Question:
         """Nobody has answered yet."""
         return self.answer is None
 
+    @property
+    def is_due(self) -> bool:
+        """The run has passed the call by, it was approved since, and nobody has made it."""
+        return not self.asked.waits and isinstance(self.answer, Approve) and self.result is None
+
 
 _PAGE = 500
 
@@ -125,3 +144,38 @@ async def questions_of(ledger: Ledger, thread: str) -> Sequence[Question]:
 async def pending_in(ledger: Ledger, thread: str) -> tuple[Pending, ...]:
     """The questions of a thread that nobody has answered."""
     return tuple(one.asked.pending for one in await questions_of(ledger, thread) if one.is_open)
+
+
+async def find_question(ledger: Ledger, question: str) -> Question:
+    """What has become of a question. Raises UnknownQuestion."""
+    for one in await questions_of(ledger, thread_of(question)) if thread_of(question) else ():
+        if one.id == question:
+            return one
+    raise UnknownQuestion(f"nobody has asked {question!r}")
+
+
+async def record_answer(
+    ledger: Ledger, question: Question, answer: Answer, lease: Lease | None
+) -> bool:
+    """Write the answer down, unless there is one. Whoever waits for it reads it in the ledger."""
+    if not question.is_open:
+        return False
+    answered = Answered(question=question.id, answer=answer)
+    entry = Entry.of(answered, id=f"{question.id}#answer")
+    try:
+        await ledger.append(thread_of(question.id), [entry], after=ANY, lease=lease)
+    except IdConflict:
+        return False  # somebody else was quicker, and thinks otherwise
+    return True
+
+
+async def record_result(
+    ledger: Ledger, question: Question, result: ToolResult, lease: Lease | None
+) -> None:
+    """Write down what came of an approved call that its run had passed by; once."""
+    done = CarriedOut(question=question.id, result=result)
+    entry = Entry.of(done, id=f"{question.id}#carried_out")
+    try:
+        await ledger.append(thread_of(question.id), [entry], after=ANY, lease=lease)
+    except IdConflict:
+        return

@@ -23,7 +23,6 @@ async def open_background(task: Callable[[], Awaitable[None]]) -> AsyncGenerator
     """
     failures: list[LedgerError] = []
     with trio.CancelScope() as block:
-
         # A cancel reaches the block first: its clean-up may still need the task.
         alive = trio.CancelScope(shield=True)
 

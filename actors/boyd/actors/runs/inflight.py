@@ -1,0 +1,49 @@
+"""What a run has begun and not yet written down, in this process's memory.
+
+It is nobody's truth: a run that finds nothing here goes on from its thread. It
+lets a crash within the process cost less, and an orderly end leave nothing open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import attrs
+
+from boyd.actors.conversation.turns import Turn
+from boyd.actors.tools.progress import OpenCalls
+
+__all__ = ["InFlight", "is_within"]
+
+
+@attrs.define(eq=False)
+class InFlight:
+    """Shared by all actors of a run and of the runs within it, whatever crashes among them.
+
+    Attributes:
+        calls: the turn in each thread whose calls are being made.
+        turns: made by a model and paid for, but not yet appended, by id.
+        charged: the last dispatch of each thread that the budget was charged for.
+        asked: threads with calls that were passed by until somebody approves them.
+        cycles: number of the last cycle that each thread has begun, and when on the system's clock.
+        errors: what ended the run of each thread, as it was raised.
+        closed: the outermost run has been left; nothing may join it any more.
+    """
+
+    calls: dict[str, OpenCalls] = attrs.field(factory=dict[str, OpenCalls])
+    turns: dict[str, Turn] = attrs.field(factory=dict[str, Turn])
+    charged: dict[str, str] = attrs.field(factory=dict[str, str])
+    asked: set[str] = attrs.field(factory=set[str])
+    cycles: dict[str, tuple[int, float]] = attrs.field(factory=dict[str, tuple[int, float]])
+    errors: dict[str, Exception] = attrs.field(factory=dict[str, Exception])
+    closed: bool = False
+
+    def take_calls(self, thread: str) -> Iterator[tuple[str, OpenCalls]]:
+        """Hand over what is open in `thread` and in the threads below it."""
+        for name in [one for one in self.calls if is_within(one, thread)]:
+            yield name, self.calls.pop(name)
+
+
+def is_within(thread: str, outer: str) -> bool:
+    """Whether `thread` is `outer` or one of the threads below it."""
+    return thread == outer or thread.startswith(f"{outer}/")

@@ -1,0 +1,30 @@
+"""Fan-out within a handler, whose first failure is raised as it is and cancels the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from boyd.runtime import Context
+
+__all__ = ["in_parallel"]
+
+
+async def in_parallel(ctx: Context, jobs: Sequence[Callable[[], Awaitable[object]]]) -> None:
+    """Run all `jobs` at the same time, and return when all have ended."""
+    if len(jobs) == 1:
+        await jobs[0]()
+        return
+    failed: list[Exception] = []
+
+    async def one(job: Callable[[], Awaitable[object]]) -> None:
+        try:
+            await job()
+        except Exception as error:  # noqa: BLE001  # raised again below, outside the nursery that would wrap it
+            failed.append(error)
+            nursery.cancel_scope.cancel()
+
+    async with ctx.open_nursery() as nursery:
+        for job in jobs:
+            nursery.start_soon(one, job)
+    if failed:
+        raise failed[0]

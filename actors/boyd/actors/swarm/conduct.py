@@ -1,0 +1,182 @@
+"""`Swarm`: the actor that starts the members and the lead, and writes down who comes to an end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import attrs
+
+from boyd.actors.conversation.artifacts import Event
+from boyd.actors.runs.actor import Outcome, RunActor
+from boyd.actors.runs.messages import Begin, CarryOut, RunDone, RunFailed, RunFinished
+from boyd.actors.runs.opening import RUN_SUPERVISION
+from boyd.actors.runs.run import raised_by
+from boyd.actors.runs.settling import settle_calls
+from boyd.actors.runs.spec import RunSpec
+from boyd.actors.tools.approvals import APPROVALS_SUPERVISION, ApprovalsActor
+from boyd.runtime import (
+    ActorCrashed,
+    ActorStopped,
+    Context,
+    IdConflict,
+    Inbox,
+    Ref,
+    Terminated,
+    UnknownActor,
+    message,
+)
+from boyd.runtime.failure import Failure
+
+if TYPE_CHECKING:
+    from boyd.actors.swarm.swarm import Swarm
+
+__all__ = ["LEAD", "MemberFinished", "SwarmRun", "SwarmStarted"]
+
+LEAD: Final = "lead"
+_GONE: Final = Failure(type="boyd.ActorStopped", message="it was stopped")
+
+
+@message("boyd.swarm_started")
+class SwarmStarted(Event):
+    """First fact of a swarm's shared thread: who is in it."""
+
+    members: tuple[str, ...]
+
+
+@message("boyd.member_finished")
+class MemberFinished(Event):
+    """Fact of the shared thread: a member has come to its end; `failure` says so if it was a bad one."""
+
+    member: str
+    failure: Failure | None = None
+
+
+Report = RunDone | RunFailed | Terminated
+
+
+class SwarmRun(RunActor):
+    """Has a run actor for each member and for the lead below it, and waits for the lead."""
+
+    members: dict[str, tuple[RunSpec, Ref[Begin]]] = attrs.field(
+        init=False, factory=dict[str, tuple[RunSpec, Ref[Begin]]]
+    )
+
+    @property
+    def swarm(self) -> Swarm[Any]:
+        return cast("Swarm[Any]", self.definition)
+
+    async def conduct(self, ctx: Context) -> Outcome:
+        labels = {**self.spec.headers.labels, "board": self.spec.thread}
+        headers = attrs.evolve(self.spec.headers, labels=labels)
+        spec = attrs.evolve(self.spec, headers=headers)
+        done = await self._finished()
+        if done is not None:
+            return Outcome(output=done)
+        await self.write_start(", ".join(self.swarm.members))
+        started = SwarmStarted(members=tuple(self.swarm.members))
+        with suppress(IdConflict):  # it had other members when it began
+            await spec.append(started, ids=(f"{spec.thread}#members",))
+        if spec.approvals is None:
+            approvals = await ctx.spawn(
+                ApprovalsActor,
+                spec,
+                self.swarm.toolbelts(spec.thread),
+                name="approvals",
+                supervision=APPROVALS_SUPERVISION,
+            )
+            spec = attrs.evolve(spec, approvals=approvals)
+        reports: Inbox[Report] = ctx.system.open_inbox(Report)
+        with reports:
+            await self._start(spec, reports, ctx)
+            outcome = await self._lead_outcome(spec, reports, ctx)
+        await self._stop(self.members, ctx)
+        if not outcome.pending:
+            await self._finish(spec, outcome.output)
+        return outcome
+
+    async def _finished(self) -> bytes | None:
+        """The output of a run of this thread that came to its end with every member well."""
+        output: bytes | None = None
+        ill: dict[str, bool] = {}
+        after = 0
+        kinds = ("boyd.run_finished", "boyd.member_finished")
+        while page := await self.spec.system.ledger.read(
+            self.spec.thread, after=after, kinds=kinds
+        ):
+            after = page[-1].seq
+            for entry in page:
+                match entry.message():
+                    case RunFinished() as finished:
+                        output = finished.output
+                    case MemberFinished() as member:
+                        ill[member.member] = member.failure is not None
+                    case _:
+                        pass
+        return None if any(ill.values()) else output
+
+    async def _start(self, spec: RunSpec, reports: Inbox[Report], ctx: Context) -> None:
+        owner = cast("Ref[RunDone | RunFailed]", reports.ref)
+        for name, bound in {**self.swarm.members, LEAD: self.swarm.lead}.items():
+            child = spec.child(name, owner, bound.definition.budget)
+            factory = bound.definition.actor(bound.given, child)
+            actor = await ctx.spawn(factory, name=name, supervision=RUN_SUPERVISION)
+            self.members[name] = (child, actor)
+            ctx.system.watch(reports, actor)
+            await actor.send(Begin())
+
+    async def _lead_outcome(self, spec: RunSpec, reports: Inbox[Report], ctx: Context) -> Outcome:
+        """Write down who finishes, until the lead does. Raises what ended the lead."""
+        async for report in reports:
+            name = _who(report)
+            if name not in self.members:
+                continue  # it has reported before, and was stopped since
+            member, _ = self.members[name]
+            if isinstance(report, RunDone) and report.pending:
+                return Outcome(pending=report.pending)
+            if name == LEAD:
+                if isinstance(report, RunDone):
+                    return Outcome(output=report.output)
+                raise raised_by(_failure(report) or _GONE, member)
+            await self._stop([name], ctx)
+            await settle_calls(member)
+            await self._write_down(spec, name, _failure(report))
+        raise AssertionError("the inbox is open while this block runs")
+
+    async def _write_down(self, spec: RunSpec, name: str, failure: Failure | None) -> None:
+        finished = MemberFinished(member=name, failure=failure)
+        # A member that finished well has done so for good; one that failed may do better in a resume.
+        fact = f"{spec.thread}#{name}" if failure is None else f"{spec.thread}#{name}!{spec.id}"
+        with suppress(IdConflict):  # it failed in this run before, with other words
+            await spec.append(finished, ids=(fact,))
+        await spec.emit(finished)
+
+    async def _stop(self, names: Iterable[str], ctx: Context) -> None:
+        """Whoever is still at work stops at once; its thread says how far it came."""
+        going = [self.members.pop(name) for name in list(names)]
+        for _, actor in going:
+            with suppress(UnknownActor):
+                ctx.system.kill(actor.path)
+        for _, actor in going:
+            await ctx.system.stop_actor(actor)
+
+    async def _finish(self, spec: RunSpec, output: bytes) -> None:
+        if spec.approvals is not None and spec.inflight.asked:
+            with suppress(ActorStopped, ActorCrashed):
+                await spec.approvals.ask(CarryOut())
+        await spec.append(RunFinished(output=output), ids=(f"{spec.thread}#finished",))
+
+
+def _who(report: Report) -> str:
+    return report.ref.path.rsplit("/", 1)[-1] if isinstance(report, Terminated) else report.name
+
+
+def _failure(report: Report) -> Failure | None:
+    match report:
+        case RunDone():
+            return None
+        case RunFailed():
+            return report.failure
+        case Terminated():
+            return report.failure or _GONE
