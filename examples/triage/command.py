@@ -1,14 +1,14 @@
 """`boyd run examples/triage [OPTIONS] SOURCE...`: send a swarm through logs, and report."""
 
 import re
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
 import attrs
 import trio
 
-from boyd.actors import Agent, Budget, Pending, Swarm
+from boyd.actors import Agent, Budget, OpenAI, Pending, Provider, Swarm
 from boyd.actors.cli import console
 from boyd.actors.providers.resolve import model_from
 from boyd.actors.runs.run import Run
@@ -43,8 +43,7 @@ class Options:
     ledger: str
     thread: str
     out: Path
-    model: str | None = None
-    base_url: str | None = None
+    model: Provider | None = None
     batch: int = 2000
     ask: float = 15.0
     budget: Budget = attrs.field(factory=lambda: Budget(steps=None, calls=None))
@@ -105,8 +104,7 @@ async def command(
         ledger=console.ledger_for(ledger, "sqlite:triage.db"),
         thread=thread,
         out=out,
-        model=model,
-        base_url=base_url,
+        model=None if model is None else _provider(model, base_url),
         batch=batch,
         budget=Budget(steps=max_steps if model else None, money=max_money, calls=None),
         feed=feed,
@@ -117,6 +115,14 @@ async def command(
     if json:
         console.emit(report_json(report))
     return 1 if failed else 0
+
+
+def _provider(model: str, base_url: str | None) -> Provider:
+    """The model, known to be usable as far as that can be known before a request. Raises ModelError."""
+    provider = model_from(model, base_url=base_url)
+    if isinstance(provider, OpenAI):
+        provider.check()
+    return provider
 
 
 def _stdin() -> object:
@@ -153,11 +159,7 @@ def swarm_of(options: Options) -> Swarm[Picture]:
     """A scout for each source, and a lead."""
     decide: type[Rules] | Agent = Rules
     if options.model is not None:
-        decide = Agent(
-            model_from(options.model, base_url=options.base_url),
-            name="decider",
-            instructions=INSTRUCTIONS,
-        )
+        decide = Agent(options.model, name="decider", instructions=INSTRUCTIONS)
     folder = str(options.out)
     members = {
         member: scout(decide).on(
@@ -285,8 +287,8 @@ def _sum_up(report: Report, options: Options, view: SwarmView, *, finished: bool
         say(
             f"{report.instructions} instruction(s) found in data: not obeyed (tainted, risk DANGEROUS)"
         )
-    for source, error in sorted(view.failed.items()):
-        console.warn(error if error.startswith(source) else f"{source}: {error}")
+    for error, sources in _by_error(view.failed).items():
+        console.warn(error if error.startswith(sources[0]) else f"{', '.join(sources)}: {error}")
     if report.pending:
         say(
             f"{len(report.pending)} block(s) wait for approval: boyd approve {options.thread}{_ledger(options)}"
@@ -295,6 +297,14 @@ def _sum_up(report: Report, options: Options, view: SwarmView, *, finished: bool
         say(f"report: {options.out / NAME}.md and .html")
     else:
         say("go on with the same command and --resume")
+
+
+def _by_error(failed: Mapping[str, str]) -> dict[str, list[str]]:
+    """The sources that failed, by why: one sentence, however many scouts it stopped."""
+    found: dict[str, list[str]] = {}
+    for source, error in sorted(failed.items()):
+        found.setdefault(error, []).append(source)
+    return found
 
 
 def _ledger(options: Options) -> str:

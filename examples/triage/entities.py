@@ -67,6 +67,7 @@ _NO_USER = frozenset(
         "list",
     }
 )
+_BEFORE_USER = frozenset({"user", "user:", "username", "login"})
 _USER_KEYS = ("user=", "username=", "acct=", "ruser=", "user:", "login=")
 _ORIGIN_KEYS = ("rhost=", "client=", "client_ip=", "remote_addr=", "remote_ip=", "src=", "SRC=")
 _STRIP = "\"'`,;:()[]{}<>."
@@ -96,20 +97,25 @@ EMPTY = Plan()
 
 def plan(masked: Sequence[str]) -> Plan:
     """Find where the entities of a message stand, for every message with these masked tokens."""
+    lowered = [token.lower() for token in masked]
+    names_device = _MASKED_DEVICE.search(" ".join(masked)) is not None
     addresses: list[int] = []
     names: list[int] = []
     users: list[int] = []
     devices: list[int] = []
-    for at, token in enumerate(masked[:64]):
-        before = masked[at - 1] if at else ""
+    for at, token in enumerate(masked):
+        before = lowered[at - 1] if at else ""
         if ADDRESS in token:
-            if before.lower() not in _TOWARDS:
+            if before not in _TOWARDS:
                 addresses.append(at)
         elif token.startswith(_ORIGIN_KEYS) or (before == "from" and "." in token):
             names.append(at)
-        if _MASKED_DEVICE.search(token):
+        if names_device and _MASKED_DEVICE.search(token):
             devices.append(at)
-        if (token.startswith(_USER_KEYS) and token[-1] not in "=:") or _is_user(masked, at):
+        if token.startswith(_USER_KEYS):
+            if token[-1] not in "=:":
+                users.append(at)
+        elif (before in _BEFORE_USER or before == "for") and _is_user(lowered, at):
             users.append(at)
     if not (addresses or names or users or devices):
         return EMPTY
@@ -122,17 +128,15 @@ def plan(masked: Sequence[str]) -> Plan:
     )
 
 
-def _is_user(masked: Sequence[str], at: int) -> bool:
-    """Tell whether a token stands where messages name a user."""
-    before = masked[at - 1].lower() if at else ""
-    two_before = masked[at - 2].lower() if at > 1 else ""
-    word = masked[at].partition("(")[0].strip(_STRIP).lower()
+def _is_user(lowered: Sequence[str], at: int) -> bool:
+    """Tell whether the token behind `user` or `for` is the name of a user."""
+    word = lowered[at].partition("(")[0].strip(_STRIP)
     if not word or word in _NO_USER or "=" in word:
         return False
-    if before in ("user", "user:", "username", "login"):
+    if lowered[at - 1] in _BEFORE_USER:
         return True
-    after = masked[at + 1] if at + 1 < len(masked) else ""
-    return before == "for" and after == "from" and two_before not in ("", "for")
+    after = lowered[at + 1] if at + 1 < len(lowered) else ""
+    return after == "from" and at > 1 and lowered[at - 2] not in ("", "for")
 
 
 def entities(found: Plan, tokens: Sequence[str]) -> list[tuple[str, str]]:

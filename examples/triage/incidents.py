@@ -7,7 +7,7 @@ import attrs
 from .evidence import Evidence, merge
 from .facts import Fact
 from .rules import Known, known_after
-from .text import counted, listed
+from .text import clean, counted, listed
 
 SEVERITIES = ("low", "medium", "high", "critical")
 _MOST_SAID, _MOST_DECIDED, _MOST_POINTS = 8, 8, 80
@@ -159,7 +159,7 @@ def fold(key: str, facts: list[Fact], *, batches: int) -> Incident | None:
         key=f"{opened.source}/{key}",
         source=opened.source,
         kind=kind,
-        title=opened.action.title or key,
+        title=clean(opened.action.title or key, 160),
         summary="",
         severity=_PLAIN.get(kind, "medium"),
         state="open" if last >= batches - _QUIET_AFTER else "quiet",
@@ -241,7 +241,7 @@ def _statements(facts: list[Fact]) -> tuple[Statement, ...]:
 def _decisions(facts: list[Fact]) -> tuple[Decided, ...]:
     """Keep the first decisions and the last ones."""
     made = [
-        Decided(by=fact.by, what=fact.action.what, why=fact.action.why, line=fact.line)
+        Decided(by=fact.by, what=fact.action.what, why=clean(fact.action.why, 600), line=fact.line)
         for fact in facts
     ]
     if len(made) > _MOST_DECIDED:

@@ -75,11 +75,15 @@ class Orientation:
         for one in self.suspicions[:_MOST_TOLD]:
             sample = next((spot.sample for spot in one.evidence.spots if spot.sample), "")
             about = f", in {one.unit}" if one.unit else ""
-            lines.append(f"- key {one.key!r}: {one.kind}, score {one.score:.2f}{about}, {counted(one.evidence.count, 'line')}")
+            lines.append(
+                f"- key {one.key!r}: {one.kind}, score {one.score:.2f}{about}, {counted(one.evidence.count, 'line')}"
+            )
             lines.append(f"  because {one.why}")
             if sample:
                 lines.append(f"  for example {sample[:160]!r}")
-        lines += [f"- noisy template {noisy.template}: {noisy.text[:120]!r}" for noisy in self.noisy]
+        lines += [
+            f"- noisy template {noisy.template}: {noisy.text[:120]!r}" for noisy in self.noisy
+        ]
         return "\n".join(lines)
 
 

@@ -2,7 +2,7 @@
 
 How many incidents there may be is a budget for each kind of trouble, so that a report stays
 readable on any log: the fewer places are left, the worse a new one must be, and what finds no
-place is gathered in one incident for its unit. In all there are at most 38 for a source.
+place is gathered in one incident for its unit. In all there are at most 37 for a source.
 """
 
 from collections.abc import Iterable

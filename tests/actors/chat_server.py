@@ -19,14 +19,17 @@ import attrs
 import trio
 
 __all__ = [
+    "DONE",
     "Answer",
     "ChatServer",
     "asks_for",
     "chunk",
+    "event",
     "events",
     "open_chat_server",
     "status",
     "streams",
+    "usage",
     "whole",
 ]
 

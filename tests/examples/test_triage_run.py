@@ -20,7 +20,7 @@ from tests.examples.model_server import model_server
 
 ROOT = Path(__file__).parents[2]
 LOGHUB = Path(os.environ.get("BOYD_SHARED", ROOT.parent / "shared")) / "data" / "loghub"
-BATCH = ["--batch", "500"]
+BATCH = ["--batch", "400"]
 
 needs_loghub = pytest.mark.skipif(not LOGHUB.is_dir(), reason=f"the log samples are not at {LOGHUB}")
 
@@ -55,7 +55,7 @@ def triage(folder: Path, *arguments: str, code: int = 0, **options: Any) -> tupl
 @pytest.fixture(scope="module")
 def logs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Truth]:
     folder = tmp_path_factory.mktemp("generated") / "logs"
-    return folder, generate(3, 8_000, folder)
+    return folder, generate(3, 6_000, folder)
 
 
 @pytest.fixture(scope="module")

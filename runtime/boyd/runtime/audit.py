@@ -8,6 +8,7 @@ from typing import Protocol
 
 import trio
 
+from boyd.runtime.errors import LedgerError
 from boyd.runtime.ledger import ANY, Entry, Ledger
 
 __all__ = ["Audit"]
@@ -52,7 +53,7 @@ class Audit:
             thread, entry = self._waiting[0]
             try:
                 await self._ledger().append(thread, [entry], after=ANY)
-            except OSError as error:
+            except LedgerError as error:
                 self._report(f"a supervisor's decision could not be written to {thread}", error)
             if self._waiting and self._waiting[0][1] is entry:
                 self._waiting.popleft()

@@ -131,24 +131,29 @@ def run_boyd(*words: str, cwd: Path, **environment: str) -> tuple[int, str, str]
 class Terminal:
     """`boyd WORDS...` on a terminal of 80 columns, used as a context manager.
 
+    Its standard output goes to the file `out`, if there is one.
+
     Attributes:
         text: everything that has come out of it.
     """
 
-    def __init__(self, *words: str, cwd: Path, **environment: str) -> None:
+    def __init__(self, *words: str, cwd: Path, out: Path | None = None, **environment: str) -> None:
         self._master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
         self.text = ""
+        file = None if out is None else os.open(out, os.O_WRONLY | os.O_CREAT)
         self.process = subprocess.Popen(
             [*_BOYD, *words],
             cwd=cwd,
             env=_environment({"TERM": "xterm-256color", **environment}),
             stdin=slave,
-            stdout=slave,
+            stdout=slave if file is None else file,
             stderr=slave,
             start_new_session=True,
         )
         os.close(slave)
+        if file is not None:
+            os.close(file)
 
     def __enter__(self) -> Self:
         return self

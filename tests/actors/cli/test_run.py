@@ -149,3 +149,42 @@ def test_a_thread_that_another_process_runs_is_refused(capsys: Capture) -> None:
     trio.run(take)
     assert main(["run", "agent.py", "x", "--thread", "t"]) == 2
     assert "t is being run by pid 7 elsewhere" in capsys.readouterr().err
+
+
+COUNTER = """
+from collections.abc import Sequence
+from boyd.actors import Decision, Ooda
+
+async def look(number: int) -> int:
+    return 10 // number
+
+async def half(sample: int) -> float:
+    return sample / 2
+
+async def worst(readings: Sequence[float]) -> float:
+    return max(readings)
+
+async def choose(pressure: float) -> Decision:
+    return Decision(stop=True)
+
+counter = Ooda(observe=look, facets=[half], synthesize=worst, decide=choose, name="counter")
+"""
+
+
+def test_an_input_of_another_type_is_json_and_is_remembered(folder: Path, capsys: Capture) -> None:
+    """`look(number: int)` takes 5, not "five"; a resume needs it no more."""
+    (folder / "counter.py").write_text(COUNTER)
+    assert main(["run", "counter.py", "5"]) == 0
+    assert main(["run", "counter.py", "--resume"]) == 0
+    assert capsys.readouterr().out == "1.0\n1.0\n"
+    assert main(["run", "counter.py", "five"]) == 2
+    assert "the input does not fit: int: expected int, got str" in capsys.readouterr().err
+
+
+def test_a_bug_in_an_actor_is_told_with_its_place(folder: Path, capsys: Capture) -> None:
+    """Though it happened behind a message: the file, the line, and the actor."""
+    (folder / "counter.py").write_text(COUNTER)
+    assert main(["run", "counter.py", "0"]) == 2
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert last.startswith("boyd: counter.py:6: ZeroDivisionError: integer division")
+    assert "in actor /counter/observe" in last

@@ -92,7 +92,7 @@ def test_crashes_and_runs_within_stand_below_the_thread(capsys: Capture) -> None
         error="ValueError",
         message="boom",
     )
-    append("t/supervision", crash)
+    append("t/scout/supervision", crash)
     out = shown(capsys, "show", "t")
     assert 'test.cli.seen  {"what": "a wolf", "often": 1}' in out
     assert "supervisor  /t/scout crashed (ValueError: boom): restarted (1 of 3)" in out
@@ -145,7 +145,7 @@ def test_without_a_name_the_ledger_that_has_the_thread_is_found(capsys: Capture)
     main(["run", "agent.py", "x", "--ledger", "sqlite:b.db", "--thread", "one"])
     capsys.readouterr()
     assert main(["show", "one"]) == 2
-    assert "sqlite:a.db and sqlite:b.db both have one" in capsys.readouterr().err
+    assert "several ledgers have one: sqlite:a.db, sqlite:b.db; name one: --ledger" in capsys.readouterr().err
     assert main(["show", "three"]) == 2
     assert "no thread 'three' in sqlite:a.db, sqlite:b.db" in capsys.readouterr().err
 

@@ -29,12 +29,24 @@ async def command() -> None:
             await trio.sleep_forever()
 """
 
+DATA = """
+from boyd.actors.cli.console import Row, emit, keep_stdout_for_data, open_view, say
+
+async def command() -> None:
+    keep_stdout_for_data()
+    async with open_view(lambda: [Row(name="auth.log", done=1)]):
+        emit({"n": 1})
+        say("for a person")
+        print("printed", flush=True)
+    emit({"n": 2})
+"""
+
 ASK = """
 import trio
 from boyd.actors import Call, Pending
-from boyd.actors.cli.console import Row, ask_approval, open_view, say
+from boyd.actors.cli.console import Row, ask_approval, described, open_view, say
 
-async def command(*, seconds: float = 15.0) -> None:
+async def command(*, seconds: float = 15.0, times: int = 1) -> None:
     pending = Pending(id="t!1", call=Call("block", {"address": "203.0.113.7\\x1b[2J"}))
     beats = 0
 
@@ -47,9 +59,11 @@ async def command(*, seconds: float = 15.0) -> None:
     async with open_view(lambda: [Row(name="auth.log", done=1)]), trio.open_nursery() as nursery:
         nursery.start_soon(beat)
         await trio.sleep(0.2)
-        before = beats
-        answer = await ask_approval(pending, seconds)
-        say(f"answer {answer}, the loop went on: {beats > before}")
+        for n in range(times):
+            before = beats
+            question = f"{n}: {described(pending)}?"
+            answer = await ask_approval(pending, seconds, question=question)
+            say(f"answer {n}: {answer}, the loop went on: {beats > before}")
         nursery.cancel_scope.cancel()
 """
 
@@ -63,6 +77,16 @@ def test_the_view_is_drawn_over_itself_and_words_stand_above_it(folder: Path) ->
         terminal.interrupt()
         assert terminal.wait() == 130
         assert terminal.text.rindex(SHOW_CURSOR) > terminal.text.rindex(HIDE_CURSOR)
+
+
+def test_data_go_to_a_file_while_the_view_is_drawn(folder: Path) -> None:
+    """With standard output redirected, the view and its words keep to the terminal."""
+    (folder / "data.py").write_text(DATA)
+    with Terminal("run", "data.py", cwd=folder, out=folder / "out") as terminal:
+        assert terminal.wait() == 0
+        assert "auth.log" in terminal.text
+        assert "for a person" in terminal.text
+    assert (folder / "out").read_text() == '{"n": 1}\nprinted\n{"n": 2}\n'
 
 
 def test_no_colour_is_respected(folder: Path) -> None:
@@ -84,28 +108,26 @@ def test_a_dumb_terminal_gets_lines(folder: Path) -> None:
         assert "\x1b" not in terminal.text
 
 
-@pytest.mark.parametrize(
-    ("typed", "answer"),
-    [
-        ("y\n", "Approve("),
-        ("YES\n", "Approve("),
-        ("\n", "Reject(reason='refused at the terminal')"),
-        ("n\n", "Reject("),
-        ("what?\ny\n", "Approve("),
-        ("\x04", "None"),
-    ],
-)
-def test_a_question_is_asked_and_answered(typed: str, answer: str, folder: Path) -> None:
+def test_questions_are_asked_and_answered(folder: Path) -> None:
     """The view makes room, and the call is shown without tricks."""
+    typed = {
+        "y\n": "Approve(",
+        "YES\n": "Approve(",
+        "\n": "Reject(reason='refused at the terminal')",
+        "n\n": "Reject(",
+        "what?\ny\n": "Approve(",
+        "\x04": "None",
+    }
     (folder / "ask.py").write_text(ASK)
-    with Terminal("run", "ask.py", cwd=folder) as terminal:
-        terminal.wait_for("block(address='203.0.113.7\\x1b[2J')? [y/N, 15 s] ")
-        for line in typed.splitlines(keepends=True):
-            terminal.type(line)
-            if line == "what?\n":
-                terminal.wait_for("Please answer y or n.")
+    with Terminal("run", "ask.py", "--times", str(len(typed)), cwd=folder) as terminal:
+        for number, (keys, answer) in enumerate(typed.items()):
+            terminal.wait_for(f"{number}: block(address='203.0.113.7\\x1b[2J')? [y/N, 15 s] ")
+            for line in keys.splitlines(keepends=True):
+                terminal.type(line)
+                if line == "what?\n":
+                    terminal.wait_for("Please answer y or n.")
+            terminal.wait_for(f"answer {number}: {answer}")
         assert terminal.wait() == 0
-        assert f"answer {answer}" in terminal.text
 
 
 def test_no_answer_in_time_is_no_answer(folder: Path) -> None:
@@ -116,7 +138,7 @@ def test_no_answer_in_time_is_no_answer(folder: Path) -> None:
         terminal.type("y")
         assert terminal.wait() == 0
         assert "no answer" in terminal.text
-        assert "answer None, the loop went on: True" in terminal.text
+        assert "answer 0: None, the loop went on: True" in terminal.text
 
 
 def test_what_was_typed_before_the_question_does_not_count(folder: Path) -> None:
@@ -127,7 +149,7 @@ def test_what_was_typed_before_the_question_does_not_count(folder: Path) -> None
         terminal.wait_for("[y/N, 15 s] ")
         terminal.type("n\n")
         assert terminal.wait() == 0
-        assert "answer Reject(" in terminal.text
+        assert "answer 0: Reject(" in terminal.text
 
 
 def test_an_agent_waits_for_the_answer_as_long_as_it_takes(folder: Path) -> None:

@@ -1,6 +1,7 @@
 """A batch of lines comes down to a digest: small, complete, and enough to go on from."""
 
 from pathlib import Path
+from typing import cast
 
 import attrs
 import pytest
@@ -9,7 +10,6 @@ from hypothesis import strategies as st
 
 from examples.triage.digest import Digest
 from examples.triage.observe import Digester, Observe
-
 from tests.examples.triage.logs import composed, composed_digests, digests, write
 
 
@@ -105,11 +105,12 @@ def test_a_digest_holds_plain_values_only() -> None:
             for field in attrs.fields(type(value)):  # type: ignore[arg-type]
                 check(getattr(value, field.name))
         elif isinstance(value, tuple):
-            assert len(value) <= 4096
-            for item in value:
+            items = cast("tuple[object, ...]", value)
+            assert len(items) <= 4096
+            for item in items:
                 check(item)
         elif isinstance(value, dict):
-            for key, item in value.items():
+            for key, item in cast("dict[object, object]", value).items():
                 assert isinstance(key, str)
                 check(item)
         else:

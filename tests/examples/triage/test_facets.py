@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from examples.triage.facets import Concentration, Facet, Novelty, Severity, Volume
 from examples.triage.readings import Finding, Reading
-
 from tests.examples.triage.logs import composed_digests, digests
 
 
@@ -107,7 +106,10 @@ def test_a_log_without_times_has_no_volume() -> None:
 
 def test_a_new_failure_is_found_after_learning_and_not_before() -> None:
     early = [line(5, "frobnicator failed to mesh today"), *steady(600)]
-    late = [*steady(1500), *[line(20_000 + i, "frobnicator failed to mesh today") for i in range(9)]]
+    late = [
+        *steady(1500),
+        *[line(20_000 + i, "frobnicator failed to mesh today") for i in range(9)],
+    ]
     assert findings(Novelty(), early) == {}
     (found,) = findings(Novelty(), late).values()
     assert "none in 1,500 lines before" in found.why
@@ -178,12 +180,14 @@ def test_many_addresses_that_try_a_little_stand_out_together() -> None:
 
 def test_clients_of_a_broken_service_are_not_blamed() -> None:
     lines = [line(i, f"error: upstream failed, client: 203.0.113.{i % 3}") for i in range(200)]
-    assert all(key.startswith("host:") or key.startswith("unit:") for key in
-               findings(Concentration(), lines))
+    found = findings(Concentration(), lines)
+    assert all(key.startswith(("host:", "unit:")) for key in found)
 
 
 def test_a_failing_device_stands_out() -> None:
-    lines = [line(i, f"blk_update_request: I/O error, dev sdb, sector {i}", "kernel") for i in range(9)]
+    lines = [
+        line(i, f"blk_update_request: I/O error, dev sdb, sector {i}", "kernel") for i in range(9)
+    ]
     assert findings(Concentration(), lines)["device:sdb"].score >= 0.8
 
 
@@ -191,7 +195,11 @@ def test_what_a_facet_remembers_is_bounded() -> None:
     facet = Concentration()
     for start in range(0, 20_000, 1000):
         lines = [
-            line(i, f"Failed password for bob from 203.{i // 250 % 250}.{start // 1000}.{i % 250}", "sshd")
+            line(
+                i,
+                f"Failed password for bob from 203.{i // 250 % 250}.{start // 1000}.{i % 250}",
+                "sshd",
+            )
             for i in range(1000)
         ]
         for digest in digests(lines):

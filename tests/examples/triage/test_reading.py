@@ -143,13 +143,15 @@ def test_a_broken_gzip_gives_its_whole_lines_and_then_a_sentence(tmp_path: Path)
     path = tmp_path / "a.gz"
     packed = gzip.compress(b"".join(b"line %d %d\n" % (i, i * i) for i in range(50_000)))
     path.write_bytes(packed[: len(packed) // 2])
-    position = START
-    with Reader(source(path, "gzip")) as reader, pytest.raises(SourceError) as caught:
-        while True:
-            position = reader.read(position).position
+    position, error = START, None
+    with Reader(source(path, "gzip")) as reader:
+        while error is None:
+            try:
+                position = reader.read(position).position
+            except SourceError as broken:
+                error = broken
     assert position.line > 1000
-    assert caught.value.fault == "broken-gzip"
-    assert caught.value.line == position.line
+    assert (error.fault, error.line) == ("broken-gzip", position.line)
 
 
 def test_what_only_looks_like_gzip_is_refused(tmp_path: Path) -> None:

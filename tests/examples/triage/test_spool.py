@@ -29,7 +29,9 @@ def stdin(tmp_path: Path) -> Source:
     return Source(name="stdin", path=str(tmp_path / "spool"), kind="stdin")
 
 
-def read_lines(of: Source, feed: Feed | None, position: Position, *, most: int = 10_000) -> list[str]:
+def read_lines(
+    of: Source, feed: Feed | None, position: Position, *, most: int = 10_000
+) -> list[str]:
     found: list[str] = []
     with Reader(of, feed=feed) as reader:
         while len(found) < most:

@@ -145,8 +145,6 @@ def test_every_message_fits_its_template(
     templates = Templates()
     for unit, message in [message for batch in batches for message in batch]:
         cluster, _ = templates.mine(unit, message)
-        found = dict((change.id, change.tokens) for change in templates.state())[cluster]
+        found = next(change.tokens for change in templates.state() if change.id == cluster)
         assert found[0] == unit
-        assert all(
-            known in ("<*>", token) for known, token in zip(found[1:], message, strict=True)
-        )
+        assert all(known in ("<*>", token) for known, token in zip(found[1:], message, strict=True))

@@ -58,7 +58,10 @@ def test_levels_come_as_words_numbers_and_priorities() -> None:
     [
         ("Failed password for bob from 192.0.2.7 port 1 ssh2", ["192.0.2.7", "bob"]),
         ("Failed password for invalid user bob from 192.0.2.7", ["192.0.2.7", "bob"]),
-        ("authentication failure; ruser= rhost=a.example.net  user=root", ["a.example.net", "root"]),
+        (
+            "authentication failure; ruser= rhost=a.example.net  user=root",
+            ["a.example.net", "root"],
+        ),
         ("session opened for user root(uid=0) by (uid=0)", ["root"]),
         ("check pass; user unknown", []),
         ("connect to 192.0.2.7:80 failed", []),
@@ -83,7 +86,7 @@ def test_a_message_names_its_entities(message: str, named: list[str]) -> None:
         ("127.0.0.1", False),
         ("::1", False),
         ("fe80::1", False),
-        ("0.0.0.0", False),
+        ("0.0.0.0", False),  # noqa: S104
         ("224.0.0.1", False),
         ("a.example.net", False),
         ("203.0.113.0/24", False),

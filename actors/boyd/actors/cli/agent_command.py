@@ -18,7 +18,7 @@ from boyd.actors.runs.messages import RunStarted
 from boyd.actors.runs.runnable import Runnable
 from boyd.actors.swarm.swarm import Swarm
 from boyd.runtime import Ledger, WireError, open_ledger, open_system
-from boyd.runtime.codec import TypeCodec
+from boyd.runtime.codec import TypeCodec, codec_for
 
 __all__ = ["agent_command"]
 
@@ -84,14 +84,14 @@ def _prompt_help(definition: Runnable[Any, Any]) -> str:
 
 
 def _takes_nothing(definition: Runnable[Any, Any]) -> bool:
-    return isinstance(definition, Swarm) or (
-        isinstance(definition, Ooda) and not definition.observe.inputs
-    )
+    if isinstance(definition, Ooda):
+        return definition.observe.given is None
+    return isinstance(definition, Swarm)
 
 
 def _input_codec(definition: Runnable[Any, Any]) -> TypeCodec | None:
-    if isinstance(definition, Ooda) and definition.observe.inputs:
-        return definition.observe.inputs[0]
+    if isinstance(definition, Ooda) and definition.observe.given is not None:
+        return codec_for(definition.observe.given)
     return None
 
 
@@ -124,21 +124,26 @@ async def _given(
         return None
     if prompt == "-":
         prompt = sys.stdin.read()
-    codec = _input_codec(definition)
     if prompt is None and resume:
-        if codec is None:
-            return None  # an agent goes on with what its thread says
-        prompt = await _given_before(ledger, thread)
+        return await _given_before(definition, ledger, thread)
+    codec = _input_codec(definition)
     if prompt is None or not prompt.strip():
         raise UsageError(f"{definition.name} needs a prompt: boyd run TARGET 'what to do'")
     return prompt if codec is None else _typed(codec, prompt)
 
 
-async def _given_before(ledger: Ledger, thread: str) -> str | None:
+async def _given_before(definition: Runnable[Any, Any], ledger: Ledger, thread: str) -> object:
+    """What the thread says that its run was given; an agent needs nothing to go on."""
+    recorded = b""
     for entry in await ledger.read(thread, limit=1, kinds=("boyd.run_started",)):
         if isinstance(started := entry.message(), RunStarted):
-            return started.given
-    return None
+            recorded = started.input
+    try:
+        return definition.recorded_input(recorded)
+    except ValueError:
+        raise UsageError(
+            f"{thread} does not say what its run was given: give it again, before --resume"
+        ) from None
 
 
 def _typed(codec: TypeCodec, prompt: str) -> object:

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from boyd.actors.cli.definitions import find_tools
-from boyd.actors.cli.ledgers import ledger_with
+from boyd.actors.cli.ledgers import ledger_option, ledger_with
 from boyd.actors.cli.open_questions import Numbered, numbered_questions
 from boyd.actors.cli.origin import module_of, recorded_target
 from boyd.actors.cli.output import say
@@ -49,7 +49,7 @@ async def approve(
     async with open_system(ledger=address, drain=1.0, grace=1.0) as system:
         questions = await numbered_questions(system.ledger, thread)
         if number is None:
-            _list(questions, thread)
+            _list(questions, thread, ledger_option(address))
             return 0
         chosen = _choose(questions, number, thread)
         pending = chosen.question.asked.pending
@@ -62,20 +62,21 @@ async def approve(
             answer = Reject(reason) if reject else Approve()
             say(shortened(await settle(system, chosen.question.id, answer, tool), 2000))
         if chosen.question.asked.waits:
+            option = ledger_option(address)
             again = target or await recorded_target(system.ledger, thread) or "TARGET"
-            say(f"the run goes on with: boyd run {again} --thread {thread} --resume")
+            say(f"the run goes on with: boyd run {again} --thread {thread} --resume{option}")
         made = (await numbered_questions(system.ledger, thread))[chosen.number - 1].question.result
         return 1 if made is not None and made.is_error else 0
 
 
-def _list(questions: Sequence[Numbered], thread: str) -> None:
+def _list(questions: Sequence[Numbered], thread: str, option: str) -> None:
     still_open = [one for one in questions if one.question.is_open]
     if not still_open:
         say(f"nothing in {thread} waits for an approval")
         return
     for one in still_open:
         say(f"{one.number:>3}  {described(one.question.asked.pending)}")
-    say(f"boyd approve {thread} NUMBER, or with --reject --reason TEXT")
+    say(f"settle one: boyd approve {thread} NUMBER{option}, or with --reject --reason TEXT")
 
 
 def _choose(questions: Sequence[Numbered], number: str, thread: str) -> Numbered:

@@ -21,11 +21,12 @@ from boyd.actors.cli.threads import threads
 
 __all__ = ["call_for"]
 
-_ABOUT: Final = "Actors, agents and OODA swarms: run them, and read what they did."
-_FIRST: Final = (
-    "First: boyd demo (a minute, no key, no network). "
-    "boyd COMMAND --help says more, --debug shows tracebacks."
-)
+_ABOUT: Final = """Actors, agents and OODA swarms: run them, and read what they did.
+
+First: boyd demo (a minute, no key, no network).
+
+boyd COMMAND --help says more; --debug anywhere shows tracebacks.
+"""
 _RUN_HELP: Final = ("--help", "-h")
 
 
@@ -72,7 +73,7 @@ def call_for(words: Sequence[str]) -> Callable[[], Any]:
 
 def _top() -> App:
     commands: dict[str, Callable[..., Any]] = {"demo": demo, "run": run, **_OTHERS}
-    return make_app("boyd", text=_ABOUT, epilogue=_FIRST, version=_version, commands=commands)
+    return make_app("boyd", text=_ABOUT, version=_version, commands=commands)
 
 
 def _call_run(words: Sequence[str]) -> Callable[[], Any]:

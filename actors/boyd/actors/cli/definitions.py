@@ -7,12 +7,9 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import Any, TypeAlias, cast
 
-from boyd.actors.agent import Agent
 from boyd.actors.cli.problems import UsageError
 from boyd.actors.cli.targets import Target, load
-from boyd.actors.ooda.agent import Ooda
 from boyd.actors.runs.runnable import Runnable
-from boyd.actors.swarm.swarm import Swarm
 from boyd.actors.tools.define import AnyTool, Tool
 
 __all__ = [
@@ -106,13 +103,7 @@ def find_tools(module: ModuleType) -> Mapping[str, AnyTool]:
 
 def tools_of(agent: AnyRunnable) -> Sequence[AnyTool]:
     """The tools of an agent, and of the agents that it is made of."""
-    found = list(_tools_in(getattr(agent, "tools", ())))
-    if isinstance(agent, Swarm):
-        for member in (*agent.members.values(), agent.lead):
-            found += tools_of(member.definition)
-    elif isinstance(agent, Ooda) and isinstance(agent.decide, Agent):
-        found += tools_of(agent.decide)
-    return found
+    return [tool for belt in agent.toolbelts("-").values() for tool in belt]
 
 
 def _tools_in(offered: object) -> Iterator[AnyTool]:

@@ -109,4 +109,7 @@ class _Log(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         if not current_session().log_muted:
-            warn(self.format(record))
+            try:
+                warn(self.format(record))
+            except OSError:
+                self.handleError(record)

@@ -100,7 +100,7 @@ async def ledger_with(thread: str, given: str | None) -> str:
             elif len(addresses) == 1 or not having:
                 names += [info.thread for info in await ledger.threads(limit=8)]
     if len(having) > 1:
-        raise UsageError(f"{' and '.join(having)} both have {thread}: name one with --ledger")
+        raise UsageError(f"several ledgers have {thread}: {', '.join(having)}; name one: --ledger")
     if not having:
         where = ", ".join(addresses)
         there = f"; there are: {', '.join(names[:8])}" if names else ", which is empty"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Final, TextIO
 
@@ -108,8 +109,13 @@ class Screen:
         """Draw them from now on."""
         if self._live is None:
             # A fresh one each time: a stopped Live would move up by the lines it had.
+            # What other code prints goes above the rows, unless it goes to a file.
             self._live = Live(
-                self._drawing(), console=self._console, auto_refresh=False, redirect_stderr=True
+                self._drawing(),
+                console=self._console,
+                auto_refresh=False,
+                redirect_stdout=sys.stdout.isatty(),
+                redirect_stderr=sys.stderr.isatty(),
             )
             self._live.start(refresh=True)
 

@@ -24,7 +24,6 @@ def make_app(
     function: Callable[..., Any] | None = None,
     *,
     text: str | None = None,
-    epilogue: str | None = None,
     version: Callable[[], str] | None = None,
     commands: Mapping[str, Callable[..., Any]] = {},
 ) -> App:
@@ -33,7 +32,6 @@ def make_app(
     Args:
         program: what was typed so far, for the usage line.
         text: in place of the docstring's first part.
-        epilogue: the last lines of the help.
         version: without it there is no `--version`.
         commands: by name, in the order of the help.
     """
@@ -44,7 +42,6 @@ def make_app(
         default_command=function,
         version=version,
         version_flags=() if version is None else "--version",
-        help_epilogue=epilogue,
         help_format="plaintext",
         default_parameter=cyclopts.Parameter(negative=(), show_default=_shown_default),
         group_parameters="Options",

@@ -8,12 +8,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, cast
 
+import boyd.actors
+import boyd.runtime
 from boyd.actors.cli.visible import visible
-from boyd.runtime import BoydError
+from boyd.runtime import BoydError, RemoteFailure
 
 __all__ = ["UsageError", "leaves", "sentence", "sentences"]
 
-_OURS: Final = str(Path(__file__).resolve().parents[1])
+_OURS: Final = tuple(
+    str(Path(folder).resolve())
+    for package in (boyd.actors, boyd.runtime)
+    for folder in package.__path__
+)
 _MOST: Final = 600
 
 
@@ -39,6 +45,8 @@ def sentence(error: BaseException) -> str:
     """One error on one line: Boyd's own, the world's with its file, a bug with its place."""
     if isinstance(error, BoydError):
         text = str(error) or type(error).__name__
+        if isinstance(error, RemoteFailure) and (place := _place(error.__cause__)):
+            text = f"{place}: {text}"
     elif isinstance(error, SyntaxError):
         text = f"{_short(error.filename or '?')}:{error.lineno}: {error.msg}"
     elif isinstance(error, OSError) and error.strerror:
@@ -54,13 +62,13 @@ def sentence(error: BaseException) -> str:
     return line if len(line) <= _MOST else f"{line[:_MOST]}…"
 
 
-def _place(error: BaseException) -> str:
+def _place(error: BaseException | None) -> str:
     """Where in the user's own code it happened."""
     found = ""
-    for frame in traceback.extract_tb(error.__traceback__):
+    for frame in traceback.extract_tb(None if error is None else error.__traceback__):
         path = Path(frame.filename)
         foreign = frame.filename.startswith(("<", sys.base_prefix)) or "site-packages" in path.parts
-        if not foreign and not frame.filename.startswith(_OURS) and "runtime" not in path.parts:
+        if not foreign and not frame.filename.startswith(_OURS):
             found = f"{_short(frame.filename)}:{frame.lineno}"
     return found
 

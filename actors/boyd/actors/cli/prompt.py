@@ -25,7 +25,9 @@ _LONGEST: Final = 4096
 
 def can_ask() -> bool:
     """Whether a person sits at standard input and sees the question."""
-    return bool(sys.stdin) and sys.stdin.isatty() and stream_for_people().isatty()
+    # Under a view the stream is rich's, and older ones do not know that it is a terminal.
+    seen = current_session().view is not None or stream_for_people().isatty()
+    return bool(sys.stdin) and sys.stdin.isatty() and seen
 
 
 async def ask_approval(

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from boyd.actors.cli.definitions import find_telling
 from boyd.actors.cli.entries import told
 from boyd.actors.cli.json_form import entry_json
-from boyd.actors.cli.ledgers import family, ledger_with
+from boyd.actors.cli.ledgers import family, ledger_option, ledger_with
 from boyd.actors.cli.open_questions import numbered_questions
 from boyd.actors.cli.origin import module_of
 from boyd.actors.cli.output import emit, keep_stdout_for_data, say
@@ -67,7 +67,7 @@ async def show(
                 else:
                     _say_entry(entry)
         if not json:
-            await _say_around(opened, thread)
+            await _say_around(opened, thread, ledger_option(address))
 
 
 async def _entries(
@@ -89,22 +89,23 @@ def _say_entry(entry: Entry) -> None:
     say(head + what.replace("\n", "\n" + " " * len(head)))
 
 
-async def _say_around(ledger: Ledger, thread: str) -> None:
+async def _say_around(ledger: Ledger, thread: str, option: str) -> None:
     """What is not in the thread itself: crashes, runs within the run, open questions."""
     below = (await family(ledger, thread))[1:]
-    supervision = f"{thread}/supervision"
-    if supervision in below:
+    crashes = [name for name in below if name.endswith("/supervision")]
+    if crashes:
         say("\ncrashes")
-        for entry in await ledger.read(supervision):
-            _say_entry(entry)
-    others = [name for name in below if not name.endswith("/supervision")]
-    if others:
+        for name in crashes:
+            for entry in await ledger.read(name):
+                _say_entry(entry)
+    if len(crashes) < len(below):
         say("\nruns within it")
-        for name in others:
-            say(f"  boyd show {name}")
+        for name in below:
+            if name not in crashes:
+                say(f"  boyd show {name}{option}")
     questions = [one for one in await numbered_questions(ledger, thread) if one.question.is_open]
     if questions:
         say("\nopen questions")
         for one in questions:
             say(f"  {one.number}  {described(one.question.asked.pending)}")
-        say(f"  boyd approve {thread} NUMBER")
+        say(f"  boyd approve {thread} NUMBER{option}")

@@ -107,6 +107,14 @@ class OpenAI:
             finally:
                 channel.close()
 
+    def check(self) -> None:
+        """Find out before the first request whether there can be one.
+
+        Raises:
+            ModelError: it has no name, or the key is missing or malformed.
+        """
+        self._checked_key()
+
     def _checked_key(self) -> Secret | None:
         if not self._model.strip():
             raise ModelError(

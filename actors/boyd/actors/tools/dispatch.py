@@ -102,7 +102,8 @@ class _Dispatched:
         if result is None:
             return
         self.progress.results[self.n] = result
-        await self.toolbox.spec.emit(ToolFinished(call=shown(self.call), result=result))
+        if self.n not in self.progress.pending:  # what was passed by has not finished
+            await self.toolbox.spec.emit(ToolFinished(call=shown(self.call), result=result))
 
     async def _result(self) -> ToolResult | None:
         tools, call = self.toolbox.tools, self.call

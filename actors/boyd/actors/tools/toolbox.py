@@ -21,10 +21,22 @@ MOST_AT_ONCE = 16
 
 @attrs.define(eq=False)
 class _Worker:
-    """A tool's actor, and how many calls it has to make."""
+    """One actor of a tool, and how many calls it has to make."""
 
     ref: Ref[InvokeTool]
     load: int = 0
+
+
+@attrs.define(eq=False)
+class _Crew:
+    """The actors of one tool.
+
+    Attributes:
+        size: how many there are or are about to be.
+    """
+
+    workers: list[_Worker]
+    size: int = 1
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -43,22 +55,21 @@ class Toolbox:
     waits: bool
     ctx: Context
     refusal: Callable[[Call], str | None] | None = None
-    _workers: dict[str, list[_Worker]] = attrs.field(
-        factory=dict[str, list[_Worker]], alias="workers"
-    )
+    _crews: Mapping[str, _Crew] = attrs.field(alias="crews")
 
     def path(self, tool: str) -> str:
         """Where the tool lives."""
-        return self._workers[tool][0].ref.path
+        return self._crews[tool].workers[0].ref.path
 
     @asynccontextmanager
     async def lend(self, name: str) -> AsyncGenerator[Ref[InvokeTool]]:
         """An actor of a tool, for one call: an idle one if there is one or may be one more."""
-        workers = self._workers[name]
-        worker = min(workers, key=lambda one: one.load)
-        if worker.load and len(workers) < MOST_AT_ONCE:
-            worker = _Worker(await _spawn(self.ctx, self.spec, self.tools[name], len(workers)), 1)
-            workers.append(worker)
+        crew = self._crews[name]
+        worker = min(crew.workers, key=lambda one: one.load)
+        if worker.load and crew.size < MOST_AT_ONCE:
+            crew.size += 1
+            worker = _Worker(await _spawn(self.ctx, self.spec, self.tools[name], crew.size), 1)
+            crew.workers.append(worker)
         else:
             worker.load += 1
         try:
@@ -71,14 +82,13 @@ async def open_toolbox(
     ctx: Context, spec: RunSpec, tools: Sequence[AnyTool], *, waits: bool
 ) -> Toolbox:
     """Spawn an actor for each tool, under the actor of `ctx`."""
-    workers = {tool.name: [_Worker(await _spawn(ctx, spec, tool, 0))] for tool in tools}
-    return Toolbox(
-        spec=spec, tools={one.name: one for one in tools}, waits=waits, ctx=ctx, workers=workers
-    )
+    crews = {tool.name: _Crew([_Worker(await _spawn(ctx, spec, tool, 1))]) for tool in tools}
+    named = {tool.name: tool for tool in tools}
+    return Toolbox(spec=spec, tools=named, waits=waits, ctx=ctx, crews=crews)
 
 
 async def _spawn(ctx: Context, spec: RunSpec, tool: AnyTool, number: int) -> Ref[InvokeTool]:
-    name = f"tool-{tool.name}.{number + 1}" if number else f"tool-{tool.name}"
+    name = f"tool-{tool.name}.{number}" if number > 1 else f"tool-{tool.name}"
     return await ctx.spawn(ToolActor, tool, spec, name=name, supervision=tool_supervision(tool))
 
 
