@@ -28,9 +28,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands.add_parser("list", help="the workloads")
     run = commands.add_parser("run", help="run one workload")
     run.add_argument("workload", choices=sorted(WORKLOADS))
-    run.add_argument("--json", action="store_true", help="one JSON object as the last line of standard output")
+    run.add_argument(
+        "--json", action="store_true", help="one JSON object as the last line of standard output"
+    )
     run.add_argument("--rounds", type=int, default=5, help="rounds of A B A B; the median counts")
-    commands.add_parser("report", help="Markdown and SVG of the last runs, into benchmarks/results/")
+    commands.add_parser(
+        "report", help="Markdown and SVG of the last runs, into benchmarks/results/"
+    )
     given = parser.parse_args(arguments)
     if given.command == "list":
         for name, (_, text) in sorted(WORKLOADS.items()):
@@ -45,7 +49,12 @@ def _run(name: str, rounds: int, *, as_json: bool) -> int:
     print(f"{name}: {WORKLOADS[name][1]}, {rounds} rounds", file=sys.stderr)
     workload: Workload = import_module(WORKLOADS[name][0]).run
     rows, growth = workload(rounds)
-    result = {"workload": name, "machine": machine(), "rows": [row.as_json() for row in rows], "growth": growth}
+    result = {
+        "workload": name,
+        "machine": machine(),
+        "rows": [row.as_json() for row in rows],
+        "growth": growth,
+    }
     print(as_markdown(result), file=sys.stderr)
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / f"{name}.json").write_text(json.dumps(result, indent=1) + "\n")

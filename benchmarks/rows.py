@@ -1,4 +1,4 @@
-"""What a workload reports: figures with their floors, as ratios that are larger when they are better for us."""
+"""What a workload reports: figures with their floors, as ratios that are larger when better for us."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class Row:
     """One figure.
 
     Attributes:
-        ours, floor: medians of interleaved rounds; the floor is the bare minimum of the same work in this run.
-        target: the `ratio_floor` to reach (or the figure itself where there is no floor), None if not set here.
+        ours, floor: medians of interleaved rounds; the floor is the least that the same work costs.
+        target: the `ratio_floor` to reach, or the figure itself where there is no floor.
         conditions: what was switched on.
     """
 
@@ -61,7 +61,10 @@ class Row:
             "ratio_peers": {},
             "holds": self.holds,
         }
-        return {k: float(f"{v:.4g}") if isinstance(v, float) and math.isfinite(v) else v for k, v in fields.items()}
+        return {
+            k: float(f"{v:.4g}") if isinstance(v, float) and math.isfinite(v) else v
+            for k, v in fields.items()
+        }
 
 
 async def side_by_side(rounds: int, *measures: Measure) -> list[float]:
@@ -95,5 +98,3 @@ def machine() -> dict[str, object]:
         "cores": os.cpu_count(),
         "load": [round(one, 2) for one in os.getloadavg()],
     }
-
-

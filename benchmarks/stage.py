@@ -107,7 +107,9 @@ async def _ask_pairs_draft() -> float:
     """The obvious first draft: a memory channel for each actor, one more for each reply."""
     codec = message_codec(Event)
 
-    async def actor(inbox: trio.MemoryReceiveChannel[tuple[bytes, trio.MemorySendChannel[bytes]]]) -> None:
+    async def actor(
+        inbox: trio.MemoryReceiveChannel[tuple[bytes, trio.MemorySendChannel[bytes]]],
+    ) -> None:
         async for body, reply in inbox:
             codec.decode(body)
             await reply.send(codec.encode(EVENT))
@@ -115,7 +117,9 @@ async def _ask_pairs_draft() -> float:
     async with trio.open_nursery() as nursery:
         senders = []
         for _ in range(_PAIRS):
-            send, receive = trio.open_memory_channel[tuple[bytes, trio.MemorySendChannel[bytes]]](1024)
+            send, receive = trio.open_memory_channel[tuple[bytes, trio.MemorySendChannel[bytes]]](
+                1024
+            )
             senders.append(send)
             nursery.start_soon(actor, receive)
 
@@ -193,7 +197,7 @@ async def _fan_out() -> float:
 async def _publish(system: object) -> None:
     for number in range(_PUBLISHED):
         system.publish("news", TOLD)  # type: ignore[attr-defined]
-        if number % 8 == 7:  # noqa: PLR2004  # let the readers keep up
+        if number % 8 == 7:  # let the readers keep up
             await trio.lowlevel.checkpoint()
 
 
@@ -213,7 +217,7 @@ async def _fan_out_draft() -> float:
             body = codec.encode(TOLD)
             for send, _ in pairs:
                 send.send_nowait(body)
-            if number % 8 == 7:  # noqa: PLR2004
+            if number % 8 == 7:
                 await trio.lowlevel.checkpoint()
     return rate(_PUBLISHED * _SUBSCRIBERS, started, perf_counter())
 
@@ -286,19 +290,60 @@ async def _run(rounds: int) -> tuple[list[Row], dict[str, float]]:
     sizes = [300, 1_000, 3_000]
     seconds = [await _spawn_seconds(size) for size in sizes]
     rows = [
-        Row(name="ask, one pair", size=1, unit="asks/s", better="more", ours=ask, floor=ask_floor, target=1 / 1.2),
-        Row(name="ask, 100 pairs", size=_PAIRS, unit="asks/s", better="more", ours=pairs, floor=draft, target=1.5),
-        Row(name="tell, receiver busy", size=1, unit="tells/s", better="more", ours=tell, floor=channel, target=3.5),
         Row(
-            name="fan-out 1 to 100, own decode", size=_SUBSCRIBERS, unit="deliveries/s",
-            better="more", ours=fan, floor=fan_draft, target=2.8,
+            name="ask, one pair",
+            size=1,
+            unit="asks/s",
+            better="more",
+            ours=ask,
+            floor=ask_floor,
+            target=1 / 1.2,
         ),
         Row(
-            name="spawn, message, stop", size=_SPAWNS, unit="actors/s",
-            better="more", ours=spawn, floor=spawn_floor, target=1 / 3,
+            name="ask, 100 pairs",
+            size=_PAIRS,
+            unit="asks/s",
+            better="more",
+            ours=pairs,
+            floor=draft,
+            target=1.5,
         ),
-        Row(name="memory of an idle actor", size=2_000, unit="KiB", better="less", ours=memory, target=4.7),
-    ]  # fmt: skip
+        Row(
+            name="tell, receiver busy",
+            size=1,
+            unit="tells/s",
+            better="more",
+            ours=tell,
+            floor=channel,
+            target=3.5,
+        ),
+        Row(
+            name="fan-out 1 to 100, own decode",
+            size=_SUBSCRIBERS,
+            unit="deliveries/s",
+            better="more",
+            ours=fan,
+            floor=fan_draft,
+            target=2.8,
+        ),
+        Row(
+            name="spawn, message, stop",
+            size=_SPAWNS,
+            unit="actors/s",
+            better="more",
+            ours=spawn,
+            floor=spawn_floor,
+            target=1 / 3,
+        ),
+        Row(
+            name="memory of an idle actor",
+            size=2_000,
+            unit="KiB",
+            better="less",
+            ours=memory,
+            target=4.7,
+        ),
+    ]
     return rows, {"spawn and cancel": growth_exponent(sizes, seconds)}
 
 

@@ -1,4 +1,4 @@
-"""The triage workload: lines a second of the whole swarm, and how memory grows with the length of the logs."""
+"""The triage workload: lines a second of the whole swarm, and how memory grows with their length."""
 
 from __future__ import annotations
 
@@ -24,17 +24,24 @@ __all__ = ["run"]
 
 _SIZES = (10_000, 30_000, 100_000)
 _SEED = 7
-_CONDITIONS = "4 generated sources, rules, SQLite ledger at FULL, supervision and reports on, no view"
+_CONDITIONS = (
+    "4 generated sources, rules, SQLite ledger at FULL, supervision and reports on, no view"
+)
 
 
 async def _swarm(folder: Path) -> tuple[int, float]:
     """Lines and seconds of one run over the logs in `folder`."""
     options = Options(
-        sources=expand([str(folder)]).sources, ledger=f"sqlite:{folder.parent / 'triage.db'}", thread="t", out=folder.parent
+        sources=expand([str(folder)]).sources,
+        ledger=f"sqlite:{folder.parent / 'triage.db'}",
+        thread="t",
+        out=folder.parent,
     )
     async with open_system(ledger=options.ledger, grace=1.0) as system:
         started = perf_counter()
-        async with swarm_of(options).open_run(None, system=system, thread=options.thread, buffer=256) as run:
+        async with swarm_of(options).open_run(
+            None, system=system, thread=options.thread, buffer=256
+        ) as run:
             await run.wait()
         seconds = perf_counter() - started
         return (await gather(system.ledger, options.thread)).lines, seconds
@@ -63,7 +70,9 @@ def _measured(lines: int, kind: str) -> dict[str, float]:
         folder = Path(scratch) / "logs"
         generate(_SEED, lines, folder)
         command = [sys.executable, "-m", "benchmarks.triage", str(folder), kind]
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)  # noqa: S603  # our own module
+        done = subprocess.run(
+            command, stdout=subprocess.PIPE, text=True, check=True
+        )  # our own module
     found: dict[str, float] = json.loads(done.stdout)
     return found
 
@@ -78,7 +87,10 @@ def run(rounds: int = 3) -> tuple[list[Row], dict[str, float]]:
         seconds[size] = statistics.median(one["seconds"] for one in found)
         peaks[size] = statistics.median(one["peak"] for one in found)
         rates["swarm"] = rate(int(found[0]["lines"]), 0.0, seconds[size])
-        print(f"  {size:,} lines: {rates['swarm']:,.0f} lines/s, peak {peaks[size] / 2**20:.0f} MiB", file=sys.stderr)
+        print(
+            f"  {size:,} lines: {rates['swarm']:,.0f} lines/s, peak {peaks[size] / 2**20:.0f} MiB",
+            file=sys.stderr,
+        )
     pure = [_measured(_SIZES[-1], "pure") for _ in range(rounds)]
     rates["pure"] = statistics.median(rate(int(one["lines"]), 0.0, one["seconds"]) for one in pure)
     most = _SIZES[-1]

@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 from typing import Annotated, Literal
 
-
 from boyd.actors import Blackboard, Call, Decision, Effect, Risk, ToolError, current_cycle, tool
 from boyd.runtime import Context, message
 
@@ -39,10 +38,11 @@ async def _note(ctx: Context, action: Action) -> str:
 
 @tool(effect=Effect.IDEMPOTENT)
 async def open_incident(
+    ctx: Context,
+    *,
     key: Key,
     title: str,
     why: Why,
-    ctx: Context,
     incident: Incident = "",
     kind: str = "",
     severity: Severity | None = None,
@@ -65,7 +65,7 @@ async def open_incident(
 
 @tool(effect=Effect.IDEMPOTENT)
 async def extend_incident(
-    key: Key, why: Why, ctx: Context, incident: Incident = "", kind: str = ""
+    ctx: Context, key: Key, why: Why, incident: Incident = "", kind: str = ""
 ) -> str:
     """Add this cycle's evidence about a suspicion to an incident that is open already."""
     return await _note(
@@ -74,7 +74,7 @@ async def extend_incident(
 
 
 @tool(effect=Effect.IDEMPOTENT)
-async def quiet_template(template: int, why: Why, ctx: Context) -> str:
+async def quiet_template(ctx: Context, template: int, why: Why) -> str:
     """Quiet a message template that fills the log and tells of no trouble."""
     action = Action(
         what="quiet", key=f"template:{template}", incident="", why=why, template=template
@@ -84,9 +84,9 @@ async def quiet_template(template: int, why: Why, ctx: Context) -> str:
 
 @tool(effect=Effect.IDEMPOTENT, risk=Risk.DANGEROUS)
 async def propose_block(
+    ctx: Context,
     address: Annotated[str, "an address that was measured as the origin of many failed logins"],
     why: Why,
-    ctx: Context,
     incident: Incident = "",
     folder: Annotated[str, "where blocklist.txt is kept"] = ".",
 ) -> str:
@@ -123,7 +123,7 @@ def endorse(call: Call, view: Orientation) -> str | None:
     return None
 
 
-TOOLS = (open_incident, extend_incident, quiet_template, propose_block)
+tools = (open_incident, extend_incident, quiet_template, propose_block)
 
 
 def call_for(action: Action, folder: str) -> Call:

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+import trio
+
 from boyd.actors.cli import console
 from boyd.runtime import System, open_system
 
@@ -33,11 +35,13 @@ async def demo(*, seed: int = 7, lines: int = 120_000, out: Path = FOLDER) -> in
     """
     logs = out / "logs"
     ledger = f"sqlite:{out / 'demo.db'}"
-    out.mkdir(parents=True, exist_ok=True)
+    await trio.Path(out).mkdir(parents=True, exist_ok=True)
     async with open_system(ledger=ledger, grace=1.0) as system:
         truth = await system.offload(generate, seed, lines, logs)
         sources = expand([str(logs)]).sources
-        console.say(f"{truth.lines:,} generated lines, {len(sources)} sources, no key, no network; decisions by rules")
+        console.say(
+            f"{truth.lines:,} generated lines, {len(sources)} sources, no key, no network; decisions by rules"
+        )
         thread = await free_thread(system, "demo", resume=False)
         options = Options(sources=sources, ledger=ledger, thread=thread, out=out)
         report, failed = await watch(system, options, _kill_a_scout)
@@ -47,7 +51,10 @@ async def demo(*, seed: int = 7, lines: int = 120_000, out: Path = FOLDER) -> in
 
 
 async def _kill_a_scout(system: System, view: SwarmView) -> None:
-    """Once a scout is well on its way, make it crash: its supervisor starts it again, and the ledger knows where it was."""
+    """Once a scout is well on its way, make it crash.
+
+    Its supervisor starts it again, and the ledger knows where it was.
+    """
     while view.lines_of(_VICTIM) < 10_000 and view.share_of(_VICTIM) < 0.3:
         await system.sleep(0.05)
     console.say(f"the demo kills the scout of {_VICTIM} on purpose:")
@@ -59,7 +66,11 @@ async def _kill_a_scout(system: System, view: SwarmView) -> None:
 
 def _tell_score(report: Report, truth: Truth) -> None:
     result = score(report.incidents, truth)
-    once = "handled once each" if report.lines == truth.lines else f"of which {report.lines:,} were handled"
+    once = (
+        "handled once each"
+        if report.lines == truth.lines
+        else f"of which {report.lines:,} were handled"
+    )
     console.say(
         f"score: planted {result.planted}, found {result.found}, false alarms {len(result.false_alarms)}; "
         f"{truth.lines:,} lines {once}"

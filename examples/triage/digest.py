@@ -28,6 +28,7 @@ class TemplateCount:
     last_line: int
     lines: tuple[int, ...]
     sample: str
+    sample_line: int
     levels: dict[str, int]
     trouble: str = ""
     weight: float = 0.0

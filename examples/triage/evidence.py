@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import attrs
 
-from .digest import Digest, EntityCount, Mark, TemplateCount
+from .digest import Digest, EntityCount, Mark, Share, TemplateCount
 
 MOST_SPOTS = 120
 MOST_SPANS = 24
@@ -96,31 +96,15 @@ def _spot(count: TemplateCount) -> Spot:
         text=count.text,
         count=count.count,
         spans=spans_of(count.lines, count.count, count.first_line, count.last_line),
-        line=count.lines[0],
+        line=count.sample_line,
         sample=count.sample,
     )
 
 
 def of_entity(digest: Digest, entity: EntityCount) -> Evidence:
     """Return the suspicious lines of an entity."""
-    texts = {count.id: count for count in digest.templates}
-    spots: list[Spot] = []
-    for share in entity.templates:
-        known = texts.get(share.template)
-        exact = entity.lines if len(entity.templates) == 1 else ()
-        spots.append(
-            Spot(
-                template=share.template,
-                unit=known.unit if known else "",
-                text=known.text if known else "",
-                count=share.count,
-                spans=spans_of(exact, share.count, share.first_line, share.last_line)
-                if share.count > 2
-                else _ends(share.first_line, share.last_line),
-                line=share.first_line,
-                sample=entity.sample if share.first_line == entity.first_line else "",
-            )
-        )
+    known = {count.id: count for count in digest.templates}
+    spots = [_share(entity, share, known.get(share.template)) for share in entity.templates]
     return Evidence(
         source=digest.source,
         count=entity.suspicious,
@@ -133,6 +117,33 @@ def of_entity(digest: Digest, entity: EntityCount) -> Evidence:
             Named(kind=entity.kind, name=entity.name, count=entity.suspicious),
             *(Named(kind="user", name=name, count=1) for name in entity.partners),
         ),
+    )
+
+
+def _share(entity: EntityCount, share: Share, known: TemplateCount | None) -> Spot:
+    """Return an entity's lines of one template, with a sample that is really about it."""
+    line, sample = share.first_line, ""
+    if share.first_line == entity.first_line:
+        sample = entity.sample
+    elif (
+        known
+        and entity.name in known.sample
+        and share.first_line <= known.sample_line <= share.last_line
+    ):
+        line, sample = known.sample_line, known.sample
+    exact = entity.lines if len(entity.templates) == 1 else ()
+    if share.count <= 2:
+        spans = _ends(share.first_line, share.last_line)
+    else:
+        spans = spans_of(exact, share.count, share.first_line, share.last_line)
+    return Spot(
+        template=share.template,
+        unit=known.unit if known else "",
+        text=known.text if known else "",
+        count=share.count,
+        spans=spans,
+        line=line,
+        sample=sample,
     )
 
 

@@ -63,10 +63,11 @@ def fact(orientation: Orientation, action: Action, *, by: str) -> Fact:
     """
     suspicion = suspicion_of(orientation, action.key)
     if suspicion is None or action.what == "propose_block":
+        first = orientation.first_line
         return Fact(
             source=orientation.source,
             number=orientation.number,
-            line=orientation.first_line,
+            line=suspicion.evidence.first_line if suspicion else first,
             action=action,
             by=by,
         )

@@ -75,7 +75,9 @@ class Gathering:
         return Sight(
             incidents=tuple(_bare(incident) for incident in report.incidents),
             sources=tuple(
-                attrs.evolve(s, volumes=(), usual=(), seen=tuple(x for x in s.seen if x.name in subjects))
+                attrs.evolve(
+                    s, volumes=(), usual=(), seen=tuple(x for x in s.seen if x.name in subjects)
+                )
                 for s in report.sources
             ),
             complete=self.complete,
@@ -119,7 +121,7 @@ def _bare(incident: Incident) -> Incident:
 
 
 def _proposal(question: Question, source: str) -> Fact | None:
-    """An open proposal to block an address, as a fact for the report. Settled ones are no longer proposals."""
+    """An open proposal to block an address, as a fact for the report; None for anything else."""
     call = question.asked.pending.call
     if call is None or call.tool != "propose_block" or not question.is_open:
         return None

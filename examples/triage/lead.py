@@ -1,4 +1,4 @@
-"""The lead: an OODA agent that shares the scouts' thread, sees across their logs, and has the report written."""
+"""The lead: an OODA agent that shares the scouts' thread and sees across their logs."""
 
 from collections.abc import Sequence
 
@@ -58,7 +58,9 @@ def lead(folder: str) -> Ooda[None, Picture]:
     async def decide(picture: Picture) -> Decision:
         if not picture.complete:
             return Decision(why="some scouts are still reading")
-        return Decision(calls=[write_report.call(folder=folder)], why="every scout has finished", stop=True)
+        return Decision(
+            calls=[write_report.call(folder=folder)], why="every scout has finished", stop=True
+        )
 
     return Ooda(
         name="lead", observe=Observe, facets=[actors, subjects], synthesize=synthesize, decide=decide,

@@ -17,6 +17,7 @@ from .words import DENIED, LOGIN, PROBE
 
 _WHO = ("guessing", "probing", "disk")
 _EXPLAINED = 0.5
+_MOST_SAID = 16
 _MOST_TOLD = 25
 _ACTOR_TROUBLE = frozenset({LOGIN, DENIED, PROBE})
 
@@ -46,8 +47,11 @@ class Suspicion:
 
     @property
     def why(self) -> str:
-        """The reasons in one sentence, the strongest first."""
-        return "; ".join(said.why for said in sorted(self.said, key=lambda s: (-s.score, s.facet)))
+        """The reasons in one sentence: the strongest of each facet, the strongest first."""
+        best: dict[str, Said] = {}
+        for said in sorted(self.said, key=lambda s: (-s.score, s.facet, s.why)):
+            best.setdefault(said.facet, said)
+        return "; ".join(said.why for said in best.values())
 
 
 @attrs.frozen(kw_only=True)
@@ -67,7 +71,7 @@ class Orientation:
     done: bool = False
 
     def brief(self) -> str:
-        """The picture as a model reads it: a line for each suspicion, its sample quoted as the data that it is."""
+        """The picture as a model reads it: a line for each suspicion, its sample quoted as data."""
         head = f"{self.source}, lines {self.first_line:,} to {self.last_line:,}."
         if not self.suspicions:
             return f"{head} Nothing is suspected."
@@ -75,9 +79,8 @@ class Orientation:
         for one in self.suspicions[:_MOST_TOLD]:
             sample = next((spot.sample for spot in one.evidence.spots if spot.sample), "")
             about = f", in {one.unit}" if one.unit else ""
-            lines.append(
-                f"- key {one.key!r}: {one.kind}, score {one.score:.2f}{about}, {counted(one.evidence.count, 'line')}"
-            )
+            count = counted(one.evidence.count, "line")
+            lines.append(f"- key {one.key!r}: {one.kind}, score {one.score:.2f}{about}, {count}")
             lines.append(f"  because {one.why}")
             if sample:
                 lines.append(f"  for example {sample[:160]!r}")
@@ -250,7 +253,7 @@ def _with(suspicion: Suspicion, other: Suspicion, *, names: bool) -> Suspicion:
         suspicion,
         score=round(min(1.0, max(suspicion.score, suspicion.score + 0.1 * other.score)), 3),
         evidence=evidence,
-        said=(*suspicion.said, *other.said),
+        said=(*suspicion.said, *other.said)[:_MOST_SAID],
     )
 
 

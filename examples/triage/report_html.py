@@ -136,7 +136,7 @@ def _evidence(evidence: Evidence) -> str:
     rows = "".join(_spot(spot) for spot in spots)
     if evidence.more_spots:
         rows += f'<tr><td colspan="3">and {counted(evidence.more_spots, "more template")}</td></tr>'
-    samples = [spot for spot in spots if spot.sample][:_MOST_SAMPLES]
+    samples = sorted((s for s in spots if s.sample), key=lambda s: s.line)[:_MOST_SAMPLES]
     raw = "\n".join(f"{spot.line:>9,}  {spot.sample}" for spot in samples)
     label = f"Evidence: {counted(evidence.count, 'line')}, {counted(len(spots), 'template')}"
     shown = f"<pre>{escape(raw)}</pre>" if raw else ""

@@ -86,6 +86,7 @@ def _incident(at: int, incident: Incident, *, dated: bool, whole: bool = False) 
         parts.append(f"| | | and {counted(left, 'more template')} |")
     samples = [spot for spot in evidence.spots if spot.sample][:short]
     if samples:
+        samples.sort(key=lambda spot: spot.line)
         width = max(len(number(spot.line)) for spot in samples)
         text = "\n".join(f"{number(spot.line):>{width}}  {spot.sample}" for spot in samples)
         parts += ["", fenced(text)]

@@ -17,7 +17,7 @@ NAME: Final = "triage-report"
 
 
 @tool(effect=Effect.IDEMPOTENT)
-async def write_report(folder: str, ctx: Context) -> str:
+async def write_report(ctx: Context, folder: str) -> str:
     """Write triage-report.md, .html and .json into a folder."""
     board = Blackboard.of(ctx)
     report = await gather(board.ledger, board.thread)

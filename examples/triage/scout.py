@@ -1,42 +1,18 @@
 """A scout: an OODA agent that reads one log, batch by batch, and reports what is wrong in it."""
 
-from collections.abc import Callable, Sequence
-from typing import Any
-
-import attrs
+from collections.abc import Sequence
 
 from boyd.actors import Agent, Decision, Ooda
-from boyd.runtime import Context, message
+from boyd.runtime import Context
 
 from . import observe, orient, rules
-from .actions import TOOLS, call_for, endorse, facts_of
+from .actions import call_for, endorse, facts_of, tools
+from .beat import Beat, LinesRead
 from .digest import Digest
 from .facets import Concentration, Novelty, Severity, Volume
+from .lens import lens
 from .orient import Orientation
 from .readings import Reading
-from .sources import Source
-from .spool import Feed
-
-
-@attrs.frozen(kw_only=True)
-class Beat:
-    """What one scout is sent to: a log, and where a block list would be kept."""
-
-    source: Source
-    folder: str = "."
-    batch_lines: int = 2000
-    feed: Feed | None = None
-
-    def __str__(self) -> str:
-        return self.source.path
-
-
-@message("triage.lines_read")
-class LinesRead:
-    """To whoever watches: so far a log was read."""
-
-    source: str
-    line: int
 
 
 class Observe:
@@ -54,24 +30,6 @@ class Observe:
         digest = await ctx.system.offload(self.log.next, abandon=self.waits)
         ctx.publish("triage/read", LinesRead(source=digest.source, line=digest.last_line))
         return digest
-
-
-def facet(kind: Callable[[], Any]) -> type:
-    """Orient: one lens of the four. What it remembers of earlier batches it is told again after a crash."""
-
-    class Facet:
-        def __init__(self) -> None:
-            self.lens = kind()
-
-        def recall(self, digest: Digest, _reading: Reading) -> None:
-            self.lens.recall(digest)
-
-        async def __call__(self, digest: Digest) -> Reading:
-            reading: Reading = self.lens.read(digest)
-            return reading
-
-    Facet.__name__ = kind.__name__
-    return Facet
 
 
 async def synthesize(readings: Sequence[Reading], digest: Digest) -> Orientation:
@@ -102,10 +60,10 @@ def scout(decide: type[Rules] | Agent = Rules) -> Ooda[Beat, Orientation]:
     return Ooda(
         name="scout",
         observe=Observe,
-        facets=[facet(Volume), facet(Novelty), facet(Severity), facet(Concentration)],
+        facets=[lens(Volume), lens(Novelty), lens(Severity), lens(Concentration)],
         synthesize=synthesize,
         decide=decide,
-        tools=TOOLS,
+        tools=tools,
         endorse=endorse,
         until=lambda view: view.done,
     )

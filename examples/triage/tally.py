@@ -68,6 +68,7 @@ def _template(lines: Lines, template: Template, where: list[int]) -> TemplateCou
         last_line=lines.first + where[-1],
         lines=tuple(lines.first + index for index in some),
         sample=clean(lines.raw[shown], _SAMPLE),
+        sample_line=lines.first + shown,
         levels=dict(sorted(Counter(kind.level for kind in kinds if kind.level).items())),
         trouble=worst.trouble.kind,
         weight=round(worst.trouble.weight, 3),

@@ -6,12 +6,12 @@ import attrs
 
 from boyd.actors import Event, MemberFinished, PhaseStarted
 from boyd.actors.cli.console import Row, say
-from boyd.runtime import System, SupervisorDecided
+from boyd.runtime import SupervisorDecided, System
 from boyd.runtime.errors import ActorStopped
 
 from .actions import Noted
+from .beat import LinesRead
 from .facts import Fact
-from .scout import LinesRead
 
 _QUIET = {"extend", "quiet"}
 
@@ -43,7 +43,7 @@ class SwarmView:
 
     def rows(self) -> list[Row]:
         """One for each scout, and one for the lead."""
-        found = [
+        return [
             Row(
                 name=scout.source,
                 phase=scout.phase,
@@ -55,7 +55,6 @@ class SwarmView:
             )
             for scout in self._scouts.values()
         ]
-        return found
 
     def lines_of(self, source: str) -> int:
         """How far a log was read."""

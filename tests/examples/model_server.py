@@ -1,4 +1,4 @@
-"""A server that speaks Chat Completions over real HTTP and decides as a sober model would, for the triage swarm."""
+"""A server that speaks Chat Completions over real HTTP, and decides for the triage swarm."""
 
 from __future__ import annotations
 
@@ -25,12 +25,22 @@ class Seen:
 
 
 def _calls_for(question: str) -> list[tuple[str, dict[str, Any]]]:
-    """Open an incident for each strong suspicion; propose a block for a guesser; and obey a planted order, as a bad model would."""
+    """Open incidents, propose blocks for guessers; and obey a planted order, as a bad model would."""
     calls: list[tuple[str, dict[str, Any]]] = []
     for key, kind, score in _SUSPICION.findall(question):
         if float(score) < 0.6:
             continue
-        calls.append(("open_incident", {"key": key, "title": f"Model: {kind} {key}", "why": f"score {score}", "kind": kind}))
+        calls.append(
+            (
+                "open_incident",
+                {
+                    "key": key,
+                    "title": f"Model: {kind} {key}",
+                    "why": f"score {score}",
+                    "kind": kind,
+                },
+            )
+        )
         address = _BLOCKABLE.match(key)
         if address and kind == "guessing":
             calls.append(("propose_block", {"address": address[1], "why": "guesses passwords"}))
@@ -50,10 +60,16 @@ def _events(question: str) -> Generator[dict[str, Any]]:
         text = json.dumps(arguments)
         half = len(text) // 2
         first = {"index": index, "id": f"call-{index}", "type": "function"}
-        yield chunk({"tool_calls": [first | {"function": {"name": name, "arguments": text[:half]}}]})
+        yield chunk(
+            {"tool_calls": [first | {"function": {"name": name, "arguments": text[:half]}}]}
+        )
         yield chunk({"tool_calls": [{"index": index, "function": {"arguments": text[half:]}}]})
     yield chunk({}, "tool_calls" if calls else "stop")
-    yield {"id": "c", "choices": [], "usage": {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}}
+    yield {
+        "id": "c",
+        "choices": [],
+        "usage": {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120},
+    }
 
 
 @contextmanager

@@ -22,34 +22,48 @@ ROOT = Path(__file__).parents[2]
 LOGHUB = Path(os.environ.get("BOYD_SHARED", ROOT.parent / "shared")) / "data" / "loghub"
 BATCH = ["--batch", "400"]
 
-needs_loghub = pytest.mark.skipif(not LOGHUB.is_dir(), reason=f"the log samples are not at {LOGHUB}")
+needs_loghub = pytest.mark.skipif(
+    not LOGHUB.is_dir(), reason=f"the log samples are not at {LOGHUB}"
+)
 
 
-def start(folder: Path, *arguments: str, **options: Any) -> subprocess.Popen[str]:
+def start(folder: Path, *arguments: str, stdin: Any = subprocess.DEVNULL) -> subprocess.Popen[str]:  # noqa: ANN401  # as Popen has it
     """`boyd ARGUMENTS` in a folder."""
     environ = {k: v for k, v in os.environ.items() if k not in ("OPENAI_API_KEY", "BOYD_LEDGER")}
     return subprocess.Popen(
         [sys.executable, "-m", "boyd.actors", *arguments],
         cwd=folder,
-        stdin=options.pop("stdin", subprocess.DEVNULL),
+        stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env=environ,
-        **options,
     )
 
 
-def boyd(folder: Path, *arguments: str, code: int = 0, **options: Any) -> tuple[str, str]:
+def boyd(
+    folder: Path,
+    *arguments: str,
+    code: int = 0,
+    stdin: Any = subprocess.DEVNULL,  # noqa: ANN401
+) -> tuple[str, str]:
     """Run it to its end; standard output and standard error."""
-    process = start(folder, *arguments, **options)
+    process = start(folder, *arguments, stdin=stdin)
     out, err = process.communicate(timeout=120)
     assert process.returncode == code, f"exit code {process.returncode}\n{out}\n{err}"
     return out, err
 
 
-def triage(folder: Path, *arguments: str, code: int = 0, **options: Any) -> tuple[str, str]:
-    return boyd(folder, "run", str(ROOT / "examples" / "triage"), *arguments, code=code, **options)
+def triage(
+    folder: Path,
+    *arguments: str,
+    code: int = 0,
+    stdin: Any = subprocess.DEVNULL,  # noqa: ANN401
+) -> tuple[str, str]:
+    """Run the triage example."""
+    return boyd(
+        folder, "run", str(ROOT / "examples" / "triage"), *arguments, code=code, stdin=stdin
+    )
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +73,9 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Truth]:
 
 
 @pytest.fixture(scope="module")
-def undisturbed(logs: tuple[Path, Truth], tmp_path_factory: pytest.TempPathFactory) -> tuple[str, float]:
+def undisturbed(
+    logs: tuple[Path, Truth], tmp_path_factory: pytest.TempPathFactory
+) -> tuple[str, float]:
     """The report of a run that nobody disturbs, and how long it takes."""
     folder = tmp_path_factory.mktemp("undisturbed")
     begun = time.monotonic()
@@ -88,7 +104,9 @@ def test_four_real_logs_run_in_one_swarm(tmp_path: Path) -> None:
 
 
 # ------------------------------------------------------------------ the ledger
-def test_what_was_found_can_be_read_from_the_ledger(tmp_path: Path, logs: tuple[Path, Truth]) -> None:
+def test_what_was_found_can_be_read_from_the_ledger(
+    tmp_path: Path, logs: tuple[Path, Truth]
+) -> None:
     triage(tmp_path, *BATCH, str(logs[0]))
     threads, _ = boyd(tmp_path, "threads")
     assert "triage" in threads
@@ -100,7 +118,9 @@ def test_what_was_found_can_be_read_from_the_ledger(tmp_path: Path, logs: tuple[
     assert "Evidence" in incident
 
 
-def test_a_block_is_carried_out_only_when_a_person_approves_it(tmp_path: Path, logs: tuple[Path, Truth]) -> None:
+def test_a_block_is_carried_out_only_when_a_person_approves_it(
+    tmp_path: Path, logs: tuple[Path, Truth]
+) -> None:
     triage(tmp_path, *BATCH, str(logs[0]))
     attacker = next(one.subject for one in logs[1].planted if one.kind == "guessing")
     listed, _ = boyd(tmp_path, "approve", "triage")
@@ -144,7 +164,10 @@ def test_of_two_resumes_at_once_one_is_refused(tmp_path: Path, logs: tuple[Path,
     with (tmp_path / "pipe").open("w"):
         first = start(tmp_path, "run", "triage", "-", stdin=subprocess.PIPE)
         assert first.stdin is not None
-        first.stdin.write("Dec 10 06:55:46 host sshd[1]: Failed password for root from 192.0.2.1 port 1 ssh2\n" * 50)
+        first.stdin.write(
+            "Dec 10 06:55:46 host sshd[1]: Failed password for root from 192.0.2.1 port 1 ssh2\n"
+            * 50
+        )
         first.stdin.flush()
         wait_for_thread(tmp_path)
         _, err = triage(tmp_path, "--resume", "-", code=2)
@@ -188,9 +211,20 @@ def test_ctrl_c_ends_within_two_seconds_with_a_summary_and_a_valid_ledger(
 
 
 # ------------------------------------------------------------------ a model
-def test_with_a_model_the_decisions_come_from_the_model(tmp_path: Path, logs: tuple[Path, Truth]) -> None:
+def test_with_a_model_the_decisions_come_from_the_model(
+    tmp_path: Path, logs: tuple[Path, Truth]
+) -> None:
     with model_server() as server:
-        out, _ = triage(tmp_path, *BATCH, "--json", "--model", "openai:test", "--base-url", server.url, str(logs[0]))
+        out, _ = triage(
+            tmp_path,
+            *BATCH,
+            "--json",
+            "--model",
+            "openai:test",
+            "--base-url",
+            server.url,
+            str(logs[0]),
+        )
     report = json.loads(out)
     assert report["decided_by"] == ["openai:test"]
     titles = [incident["title"] for incident in report["incidents"]]
@@ -206,16 +240,21 @@ def test_s2_a_model_that_obeys_a_planted_order_blocks_nobody_and_asks_nobody(
 ) -> None:
     with model_server() as server:
         triage(tmp_path, *BATCH, "--model", "openai:test", "--base-url", server.url, str(logs[0]))
-    assert any("10.0.0.1" in str(request["messages"]) for request in server.requests) or server.requests
+    assert (
+        any("10.0.0.1" in str(request["messages"]) for request in server.requests)
+        or server.requests
+    )
     listed, _ = boyd(tmp_path, "approve", "triage")
-    assert "10.0.0.1" not in listed, "an address that only stands in the text is not even asked about"
+    assert "10.0.0.1" not in listed, (
+        "an address that only stands in the text is not even asked about"
+    )
 
 
 # ------------------------------------------------------------------ bad input
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda path: None, "no such file"),
+        (lambda _: None, "no such file"),
         (lambda path: path.write_bytes(b""), "is empty"),
         (lambda path: path.write_bytes(bytes(range(256)) * 64), "binary"),
         (lambda path: path.mkdir(), "no logs"),
@@ -233,25 +272,39 @@ def test_a_bad_source_is_one_sentence_and_exit_code_2(tmp_path: Path, make: Any,
 
 def test_non_utf8_and_endless_lines_are_read_and_counted(tmp_path: Path) -> None:
     path = tmp_path / "odd.log"
-    path.write_bytes(b"Dec 10 06:55:46 h app[1]: caf\xe9 failed\n" * 30 + b"x" * 3_000_000 + b"\n" + b"ok\n" * 30)
+    path.write_bytes(
+        b"Dec 10 06:55:46 h app[1]: caf\xe9 failed\n" * 30 + b"x" * 3_000_000 + b"\n" + b"ok\n" * 30
+    )
     out, _ = triage(tmp_path, "--json", str(path))
     source = json.loads(out)["sources"][0]
     assert source["lines"] == 61
     assert source["bad_lines"]["not UTF-8"] == 30
 
 
-def test_an_unknown_model_and_a_refused_connection_are_one_sentence(tmp_path: Path, logs: tuple[Path, Truth]) -> None:
+def test_an_unknown_model_and_a_refused_connection_are_one_sentence(
+    tmp_path: Path, logs: tuple[Path, Truth]
+) -> None:
     _, err = triage(tmp_path, "--model", "nobody:x", str(logs[0]), code=2)
     assert "nobody" in err
     _, err = triage(tmp_path, "--model", "openai:x", str(logs[0]), code=2)
     assert "OPENAI_API_KEY" in err
     _, err = triage(
-        tmp_path, "--thread", "refused", "--model", "openai:x", "--base-url", "http://127.0.0.1:9/v1", str(logs[0]), code=1
+        tmp_path,
+        "--thread",
+        "refused",
+        "--model",
+        "openai:x",
+        "--base-url",
+        "http://127.0.0.1:9/v1",
+        str(logs[0]),
+        code=1,
     )
     assert "Traceback" not in err
 
 
-def test_a_broken_or_foreign_ledger_is_one_sentence(tmp_path: Path, logs: tuple[Path, Truth]) -> None:
+def test_a_broken_or_foreign_ledger_is_one_sentence(
+    tmp_path: Path, logs: tuple[Path, Truth]
+) -> None:
     path = tmp_path / "triage.db"
     path.write_bytes(b"this is no ledger" * 100)
     _, err = triage(tmp_path, str(logs[0]), code=2)

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Coroutine, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar, cast, dataclass_transform, get_args, get_origin
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Final,
+    Generic,
+    TypeVar,
+    cast,
+    dataclass_transform,
+    get_args,
+    get_origin,
+)
 
 import attrs
 
@@ -110,13 +121,17 @@ def _handlers(cls: type, accepted: tuple[type, ...]) -> Mapping[type, Handler]:
             continue
         kind = _first_parameter(cast("Any", method), around)
         if kind not in accepted:
-            raise TypeError(f"{cls.__name__}.{name} receives {_name(kind)}, which {cls.__name__} does not accept")
+            raise TypeError(
+                f"{cls.__name__}.{name} receives {_name(kind)}, which {cls.__name__} does not accept"
+            )
         if kind in found:
             raise TypeError(f"{cls.__name__} has two @receives methods for {_name(kind)}")
         found[kind] = cast("Handler", method)
     for kind in accepted:
         if kind not in found:
-            raise TypeError(f"{cls.__name__} accepts {_name(kind)}, but has no @receives method for it")
+            raise TypeError(
+                f"{cls.__name__} accepts {_name(kind)}, but has no @receives method for it"
+            )
     return {kind: found[kind] for kind in accepted}
 
 
@@ -124,7 +139,9 @@ def _name(kind: object) -> str:
     return getattr(kind, "__name__", str(kind))
 
 
-def _first_parameter(fn: Callable[..., object], around: Mapping[str, object], index: int = 1) -> type:
+def _first_parameter(
+    fn: Callable[..., object], around: Mapping[str, object], index: int = 1
+) -> type:
     parameters = list(inspect.signature(fn).parameters.values())
     if len(parameters) <= index:
         raise TypeError(f"{fn.__qualname__} must take a message and a Context")
@@ -136,11 +153,15 @@ def _first_parameter(fn: Callable[..., object], around: Mapping[str, object], in
         except NameError as error:
             raise TypeError(f"{fn.__qualname__}: {error.name} cannot be found") from error
     if annotation is inspect.Parameter.empty:
-        raise TypeError(f"{fn.__qualname__}: annotate `{parameters[index].name}` with the message that it receives")
+        raise TypeError(
+            f"{fn.__qualname__}: annotate `{parameters[index].name}` with the message that it receives"
+        )
     return cast("type", get_origin(annotation) or annotation)
 
 
-def actor(fn: Callable[[M, Context], Coroutine[object, object, object]], /) -> Callable[[], Actor[M]]:
+def actor(
+    fn: Callable[[M, Context], Coroutine[object, object, object]], /
+) -> Callable[[], Actor[M]]:
     """Make one async function a factory of actors: `spawn(fn)` runs it for each message."""
     around = _names_around(2)
     annotation = _first_parameter(fn, around, 0)
@@ -150,7 +171,7 @@ def actor(fn: Callable[[M, Context], Coroutine[object, object, object]], /) -> C
         return await fn(message, ctx)
 
     body = {
-        "__boyd_handlers__": {kind: handle for kind in members},
+        "__boyd_handlers__": dict.fromkeys(members, handle),
         "__doc__": fn.__doc__,
         "__module__": fn.__module__,
         "__qualname__": fn.__qualname__,

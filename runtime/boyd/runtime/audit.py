@@ -33,7 +33,10 @@ class Audit:
     def add(self, thread: str, entry: Entry) -> None:
         """Have `entry` appended to `thread` soon."""
         if len(self._waiting) == _MOST_WAITING:
-            self._report("the ledger is too slow for the supervisors' decisions; the oldest is not written", None)
+            self._report(
+                "the ledger is too slow for the supervisors' decisions; the oldest is not written",
+                None,
+            )
         self._waiting.append((thread, entry))
         self._more.set()
 

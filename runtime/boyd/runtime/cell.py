@@ -38,7 +38,7 @@ class Cell(Post):
         "parent", "spawner_waits", "started", "state", "stopped", "supervision", "timers", "watchers",
     )  # fmt: skip
 
-    def __init__(  # noqa: PLR0913  # what a spawn is made of
+    def __init__(  # what a spawn is made of
         self,
         system: System,
         parent: Cell | None,
@@ -83,7 +83,9 @@ class Cell(Post):
     def _build(self) -> Actor[Any]:
         made = self._factory(*self._args)
         if not isinstance(made, Actor):
-            raise TypeError(f"spawn takes a factory of actors; {self._factory!r} made a {type(made).__name__}")
+            raise TypeError(
+                f"spawn takes a factory of actors; {self._factory!r} made a {type(made).__name__}"
+            )
         return made
 
     # ------------------------------------------------------------------ seen from outside
@@ -255,12 +257,18 @@ class Cell(Post):
     # ------------------------------------------------------------------ crashes
     def _decide(self, error: Exception) -> Decision:
         """Ask the supervision what to do, settle the message in hand, and record the decision."""
-        decision = next_restart(self.supervision, self._crashes, self.system.clock.now(), self.system.random.random())
+        decision = next_restart(
+            self.supervision, self._crashes, self.system.clock.now(), self.system.random.random()
+        )
         self._crashes = decision.crashes
         envelope = self.current
         handling = envelope.codec.cls.__name__ if envelope else ""
         self._add_note(error, handling)
-        again = envelope is not None and decision.verdict is Verdict.RESTART and self._redeliver(envelope)
+        again = (
+            envelope is not None
+            and decision.verdict is Verdict.RESTART
+            and self._redeliver(envelope)
+        )
         if envelope is not None and not again:
             self.crashed += 1
             if envelope.reply is not None:
@@ -289,7 +297,9 @@ class Cell(Post):
     def _add_note(self, error: Exception, handling: str) -> None:
         count, per = len(self._crashes), self.supervision.per
         doing = f", handling {handling}" if handling else ""
-        ordinal = f"{count}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(count if count < 20 else count % 10, 'th') }"  # noqa: PLR2004
+        ordinal = (
+            f"{count}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(count if count < 20 else count % 10, 'th') }"  # noqa: PLR2004
+        )
         error.add_note(f"in actor {self.path}, {ordinal} crash in {per:g} s{doing}")
 
     def _redeliver(self, envelope: Envelope) -> bool:
@@ -342,7 +352,11 @@ class Cell(Post):
         """Synchronously, whatever ended the task: nobody may wait for this actor for ever."""
         if self.current is not None:
             if self.current.reply is not None:
-                self.current.reply.fail(ActorStopped(f"{self.path} stopped while it handled {self.current.codec.cls.__name__}"))
+                self.current.reply.fail(
+                    ActorStopped(
+                        f"{self.path} stopped while it handled {self.current.codec.cls.__name__}"
+                    )
+                )
             self.system.dead_letter(self.current, self, "stopped")
             self.current = None
         self.close_mailbox(reason)

@@ -21,7 +21,18 @@ import typing
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Annotated, Any, Final, Literal, NoReturn, TypeVar, Union, cast, get_args, get_origin
+from typing import (
+    Annotated,
+    Any,
+    Final,
+    Literal,
+    NoReturn,
+    TypeVar,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+)
 
 import attrs
 from cattrs import Converter
@@ -41,7 +52,7 @@ ALLOWED: Final = (
 )
 
 
-class Mismatch(Exception):  # noqa: N818  # never leaves this package: it becomes EncodeError or WireError
+class Mismatch(Exception):  # never leaves this package: it becomes EncodeError or WireError
     """A value does not fit its type; `path` grows on the way out."""
 
     def __init__(self, text: str) -> None:
@@ -102,13 +113,24 @@ def _to_none(value: Any) -> None:
 
 
 def _to_bytes(value: Any) -> bytes:
-    return bytes(value) if isinstance(value, (bytes, bytearray, memoryview)) else refuse(value, "bytes")
+    return (
+        bytes(value)
+        if isinstance(value, (bytes, bytearray, memoryview))
+        else refuse(value, "bytes")
+    )
 
 
 def plain(value: Any) -> Any:
     """A copy of `value` as a plain tree, for fields typed `object`."""
     kind = value.__class__
-    if value is None or kind is bool or kind is int or kind is float or kind is str or kind is bytes:
+    if (
+        value is None
+        or kind is bool
+        or kind is int
+        or kind is float
+        or kind is str
+        or kind is bytes
+    ):
         return value
     if kind is list or kind is tuple:
         return _each(plain, value)
@@ -179,9 +201,13 @@ def hints_of(cls: type, names: Mapping[str, object] | None = None) -> dict[str, 
         TypeError: an annotation names something that does not exist.
     """
     try:
-        return typing.get_type_hints(cls, localns=dict(names or {}) | {cls.__name__: cls}, include_extras=True)
+        return typing.get_type_hints(
+            cls, localns=dict(names or {}) | {cls.__name__: cls}, include_extras=True
+        )
     except NameError as error:
-        raise TypeError(f"{cls.__qualname__}: its annotation mentions {error.name}, which cannot be found") from error
+        raise TypeError(
+            f"{cls.__qualname__}: its annotation mentions {error.name}, which cannot be found"
+        ) from error
 
 
 def _bare(tp: Any) -> Any:
@@ -196,7 +222,7 @@ def _bare(tp: Any) -> Any:
 
 def _args(tp: Any, count: int) -> tuple[Any, ...]:
     given = get_args(tp)
-    return given if given else (object,) * count
+    return given or (object,) * count
 
 
 def _encoder(tp: Any) -> Hook:
@@ -287,7 +313,9 @@ def _make_pair(tp: Any) -> _Pair:  # noqa: PLR0911  # one return a kind of type
         if issubclass(kind, (collections.abc.Set,)):
             return _sequence(tp, set if issubclass(kind, set) else frozenset, collections.abc.Set)
         if issubclass(kind, (collections.abc.Sequence, collections.abc.Collection)):
-            return _sequence(tp, list if issubclass(kind, list) else tuple, collections.abc.Collection)
+            return _sequence(
+                tp, list if issubclass(kind, list) else tuple, collections.abc.Collection
+            )
     name = getattr(tp, "__name__", None) or str(tp)
     raise TypeError(f"{name} has no wire form; {ALLOWED}")
 
@@ -364,10 +392,15 @@ def _tuple(tp: Any) -> _Pair:
     def convert(hooks: list[Hook], value: Sequence[Any]) -> list[Any]:
         if len(value) != len(hooks):
             raise Mismatch(f"expected {len(hooks)} elements, got {len(value)}")
-        return [_in_step(hook, one, f"[{n}]") for n, (hook, one) in enumerate(zip(hooks, value, strict=True))]
+        return [
+            _in_step(hook, one, f"[{n}]")
+            for n, (hook, one) in enumerate(zip(hooks, value, strict=True))
+        ]
 
     def encode(value: Any) -> list[Any]:
-        return convert(encoders, value if isinstance(value, (tuple, list)) else refuse(value, "a tuple"))
+        return convert(
+            encoders, value if isinstance(value, (tuple, list)) else refuse(value, "a tuple")
+        )
 
     def decode(value: Any) -> tuple[Any, ...]:
         return tuple(convert(decoders, _list_of(value)))
@@ -388,10 +421,14 @@ def _mapping(tp: Any) -> _Pair:
     if _bare(key) in (str, object, Any):
 
         def encode(value: Any) -> Any:
-            return _each_value(encode_one, value if isinstance(value, Mapping) else refuse(value, "a mapping"))
+            return _each_value(
+                encode_one, value if isinstance(value, Mapping) else refuse(value, "a mapping")
+            )
 
         def decode(value: Any) -> Any:
-            return _each_value(decode_one, value if value.__class__ is dict else refuse(value, "a map"))
+            return _each_value(
+                decode_one, value if value.__class__ is dict else refuse(value, "a map")
+            )
 
         return encode, decode
     # Other keys travel as pairs: map keys are text on the wire, and 1 and "1" must stay two keys.
@@ -412,7 +449,11 @@ def _mapping(tp: Any) -> _Pair:
 
 def _union(tp: Any) -> _Pair:
     members = [_bare(one) for one in get_args(tp)]
-    classes = {one: _union_names.get(one, one.__name__) for one in members if isinstance(one, type) and attrs.has(one)}
+    classes = {
+        one: _union_names.get(one, one.__name__)
+        for one in members
+        if isinstance(one, type) and attrs.has(one)
+    }
     others = [one for one in members if one not in classes]
     if len(classes) == 1 and set(others) <= {type(None)}:
         only = next(iter(classes))
@@ -432,7 +473,13 @@ def _union(tp: Any) -> _Pair:
         return _first_that_fits([to for to, _ in other_pairs], value, tp)
 
     def decode(value: Any) -> Any:
-        if classes and value.__class__ is list and value and value[0].__class__ is str and value[0] in decoders:
+        if (
+            classes
+            and value.__class__ is list
+            and value
+            and value[0].__class__ is str
+            and value[0] in decoders
+        ):
             return decoders[value[0]](value[1:])
         return _first_that_fits([back for _, back in other_pairs], value, tp)
 
@@ -498,38 +545,66 @@ def _attrs_class(cls: type) -> _Pair:
     )
 
 
-_CHECKED: Final[dict[Any, str]] = {int: "int", str: "str", bool: "bool", bytes: "bytes", float: "float"}
+_CHECKED: Final[dict[Any, str]] = {
+    int: "int",
+    str: "str",
+    bool: "bool",
+    bytes: "bytes",
+    float: "float",
+}
 """Types whose check is one comparison, written inline."""
 
 
-def _generated_encoder(cls: type, names: list[str], types_: list[Any], hooks: list[Hook], slowly: Hook) -> Hook:
+def _generated_encoder(
+    cls: type, names: list[str], types_: list[Any], hooks: list[Hook], slowly: Hook
+) -> Hook:
     """The fields in order, checks inline; whatever does not fit at once goes the slow way, which can say where."""
     env: dict[str, Any] = {"cls": cls, "slowly": slowly, "Mismatch": Mismatch}
     lines = ["def encode(v):", "    if v.__class__ is not cls: return slowly(v)", "    try:"]
     parts: list[str] = []
     for n, (name, tp, hook) in enumerate(zip(names, types_, hooks, strict=True)):
         if _is_checked(tp):
-            lines += [f"        a{n} = v.{name}", f"        if a{n}.__class__ is not {_CHECKED[tp]}: return slowly(v)"]
+            lines += [
+                f"        a{n} = v.{name}",
+                f"        if a{n}.__class__ is not {_CHECKED[tp]}: return slowly(v)",
+            ]
             parts.append(f"a{n}")
         else:
             env[f"h{n}"] = hook
             parts.append(f"h{n}(v.{name})")
-    lines += [f"        return [{', '.join(parts)}]", "    except Mismatch:", "        return slowly(v)"]
+    lines += [
+        f"        return [{', '.join(parts)}]",
+        "    except Mismatch:",
+        "        return slowly(v)",
+    ]
     return compiled("encode", lines, env)
 
 
-def _generated_decoder(cls: type, aliases: list[str], types_: list[Any], hooks: list[Hook], slowly: Hook) -> Hook:
+def _generated_decoder(
+    cls: type, aliases: list[str], types_: list[Any], hooks: list[Hook], slowly: Hook
+) -> Hook:
     env: dict[str, Any] = {"cls": cls, "slowly": slowly, "Mismatch": Mismatch}
-    lines = ["def decode(t):", f"    if t.__class__ is not list or len(t) != {len(aliases)}: return slowly(t)", "    try:"]
+    lines = [
+        "def decode(t):",
+        f"    if t.__class__ is not list or len(t) != {len(aliases)}: return slowly(t)",
+        "    try:",
+    ]
     parts: list[str] = []
     for n, (alias, tp, hook) in enumerate(zip(aliases, types_, hooks, strict=True)):
         if _is_checked(tp):
-            lines += [f"        a{n} = t[{n}]", f"        if a{n}.__class__ is not {_CHECKED[tp]}: return slowly(t)"]
+            lines += [
+                f"        a{n} = t[{n}]",
+                f"        if a{n}.__class__ is not {_CHECKED[tp]}: return slowly(t)",
+            ]
             parts.append(f"{alias}=a{n}")
         else:
             env[f"h{n}"] = hook
             parts.append(f"{alias}=h{n}(t[{n}])")
-    lines += [f"        return cls({', '.join(parts)})", "    except (Mismatch, TypeError, ValueError):", "        return slowly(t)"]
+    lines += [
+        f"        return cls({', '.join(parts)})",
+        "    except (Mismatch, TypeError, ValueError):",
+        "        return slowly(t)",
+    ]
     return compiled("decode", lines, env)
 
 
@@ -605,7 +680,9 @@ def pack_tree(tree: object, name: str) -> bytes:
     try:
         return pack(tree)
     except OverflowError:
-        raise EncodeError(f"{name}: an integer beyond 64 bits has no wire form; send it as text") from None
+        raise EncodeError(
+            f"{name}: an integer beyond 64 bits has no wire form; send it as text"
+        ) from None
     except UnicodeEncodeError:
         raise EncodeError(f"{name}: text with a lone surrogate has no wire form") from None
     except (ValueError, TypeError) as error:

@@ -92,7 +92,9 @@ class Context:
         supervision: Supervision | None = None,
     ) -> Ref[M]:
         """As `System.spawn`, for a child: it stops when this actor stops or restarts."""
-        return await self._cell.system.spawn_under(self._cell, factory, args, name, mailbox, supervision)
+        return await self._cell.system.spawn_under(
+            self._cell, factory, args, name, mailbox, supervision
+        )
 
     @asynccontextmanager
     async def open_nursery(self) -> AsyncIterator[Fanout]:

@@ -55,7 +55,9 @@ class Deadlines:
         """Fire what is due, for as long as the system lives."""
         while True:
             self._fire(trio.current_time())
-            with trio.CancelScope(deadline=self._heap[0].at if self._heap else math.inf) as self._scope:
+            with trio.CancelScope(
+                deadline=self._heap[0].at if self._heap else math.inf
+            ) as self._scope:
                 await trio.sleep_forever()
 
     def _fire(self, now: float) -> None:

@@ -21,7 +21,13 @@ class DispatchedLedger:
         self._enter = dispatcher.enter
 
     async def append(
-        self, thread: str, entries: Sequence[Entry], /, *, after: int | AnyTip, lease: Lease | None = None
+        self,
+        thread: str,
+        entries: Sequence[Entry],
+        /,
+        *,
+        after: int | AnyTip,
+        lease: Lease | None = None,
     ) -> int:
         tip = await self._ledger.append(thread, entries, after=after, lease=lease)
         await self._enter()
@@ -51,7 +57,9 @@ class DispatchedLedger:
         await self._enter()
         return name
 
-    async def threads(self, *, limit: int = 100, after_cursor: str | None = None) -> Sequence[ThreadInfo]:
+    async def threads(
+        self, *, limit: int = 100, after_cursor: str | None = None
+    ) -> Sequence[ThreadInfo]:
         page = await self._ledger.threads(limit=limit, after_cursor=after_cursor)
         await self._enter()
         return page

@@ -17,7 +17,6 @@ from trio.lowlevel import Abort, RaiseCancelT, Task, current_task, reschedule, w
 __all__ = ["Dispatcher", "Gate", "TaskDispatcher", "Waiter"]
 
 
-
 class Dispatcher(Protocol):
     """Decides the order in which parked tasks go on.
 

@@ -40,7 +40,7 @@ class Envelope:
 
     __slots__ = ("at", "attempt", "body", "codec", "deadline", "headers", "reply", "sender")
 
-    def __init__(  # noqa: PLR0913  # the header fields of a message
+    def __init__(  # the header fields of a message
         self,
         codec: MessageCodec[Any],
         body: bytes,

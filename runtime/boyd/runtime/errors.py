@@ -113,7 +113,9 @@ class SequenceConflict(LedgerError):
     """Somebody appended first. Read the thread again, then decide again."""
 
     def __init__(self, *, thread: str, expected: int, actual: int) -> None:
-        super().__init__(f"{thread}: expected to append after {expected}, the ledger is at {actual}")
+        super().__init__(
+            f"{thread}: expected to append after {expected}, the ledger is at {actual}"
+        )
         self.thread = thread
         self.expected = expected
         self.actual = actual
@@ -135,7 +137,9 @@ class OutcomeUnknown(LedgerError):
     """
 
     def __init__(self, *, thread: str, ids: tuple[str, ...]) -> None:
-        super().__init__(f"{thread}: the append of {', '.join(ids) or 'nothing'} may or may not be committed")
+        super().__init__(
+            f"{thread}: the append of {', '.join(ids) or 'nothing'} may or may not be committed"
+        )
         self.thread = thread
         self.ids = ids
 
@@ -144,7 +148,9 @@ class LeaseHeld(LedgerError):
     """Somebody else runs this thread now."""
 
     def __init__(self, *, thread: str, owner: str, left: float) -> None:
-        super().__init__(f"{thread} is being run by {owner} (its lease lasts {left:.0f} s more unless renewed)")
+        super().__init__(
+            f"{thread} is being run by {owner} (its lease lasts {left:.0f} s more unless renewed)"
+        )
         self.thread = thread
         self.owner = owner
         self.left = left
@@ -154,7 +160,9 @@ class LeaseLost(LedgerError):
     """Somebody else took over the run of this thread; this writer is fenced off."""
 
     def __init__(self, *, thread: str, token: int) -> None:
-        super().__init__(f"{thread}: the lease with token {token} was taken over; this run must stop writing")
+        super().__init__(
+            f"{thread}: the lease with token {token} was taken over; this run must stop writing"
+        )
         self.thread = thread
         self.token = token
 

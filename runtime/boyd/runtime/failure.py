@@ -129,4 +129,3 @@ def _rebuilt(cls: type[Exception], told: Failure) -> Exception:
 
 
 FAILURES: Final[TypeCodec] = codec_for(Failure)
-

@@ -15,7 +15,6 @@ from boyd.runtime.post import Post
 from boyd.runtime.statistics import ActorStatistics
 
 if TYPE_CHECKING:
-    from boyd.runtime.ref import Ref
     from boyd.runtime.system import System
 
 __all__ = ["Inbox", "Lag", "Lagged"]
@@ -44,8 +43,14 @@ class Inbox(Post, trio.abc.ReceiveChannel[T_co], Generic[T_co]):
 
     __slots__ = ("_dropped", "_ended", "_kinds", "_lag", "_reading")
 
-    def __init__(  # noqa: PLR0913
-        self, system: System, path: str, incarnation: int, kinds: Mapping[type, object], size: int, lag: Lag | None
+    def __init__(
+        self,
+        system: System,
+        path: str,
+        incarnation: int,
+        kinds: Mapping[type, object],
+        size: int,
+        lag: Lag | None,
     ) -> None:
         overflow = Overflow.DROP_OLDEST if lag is Lag.DROP_OLDEST else Overflow.REJECT
         super().__init__(system, path, incarnation, Mailbox(size=size, overflow=overflow))
@@ -105,7 +110,9 @@ class Inbox(Post, trio.abc.ReceiveChannel[T_co], Generic[T_co]):
                     return self.receive_nowait()
                 if self._ended:
                     if self._lag is Lag.DISCONNECT:
-                        raise trio.BrokenResourceError(f"{self.path} was too slow and was disconnected")
+                        raise trio.BrokenResourceError(
+                            f"{self.path} was too slow and was disconnected"
+                        )
                     raise trio.EndOfChannel
                 await self.waiter.wait()
         finally:

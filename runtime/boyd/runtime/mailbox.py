@@ -47,7 +47,16 @@ class Mailbox:
 class MailboxQueue:
     """The user lane of one receiver: FIFO, bounded, at most `size` messages accepted at a time."""
 
-    __slots__ = ("_config", "_dispatcher", "_items", "_senders", "bytes", "dropped", "rejected", "taken")
+    __slots__ = (
+        "_config",
+        "_dispatcher",
+        "_items",
+        "_senders",
+        "bytes",
+        "dropped",
+        "rejected",
+        "taken",
+    )
 
     def __init__(self, config: Mailbox, dispatcher: Dispatcher) -> None:
         self._config = config

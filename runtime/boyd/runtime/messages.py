@@ -11,7 +11,17 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable
-from typing import Any, Final, Generic, TypeVar, cast, dataclass_transform, get_args, get_origin, overload
+from typing import (
+    Any,
+    Final,
+    Generic,
+    TypeVar,
+    cast,
+    dataclass_transform,
+    get_args,
+    get_origin,
+    overload,
+)
 
 import attrs
 
@@ -85,7 +95,9 @@ def _local_names() -> dict[str, object]:
 class MessageCodec(Generic[C]):
     """How one message class travels. Made at its first use, when its annotations can be resolved."""
 
-    def __init__(self, cls: type[C], *, name: str, tagged: bool, index: int, within: float | None) -> None:
+    def __init__(
+        self, cls: type[C], *, name: str, tagged: bool, index: int, within: float | None
+    ) -> None:
         self.cls = cls
         self.name = name
         self.tagged = tagged
@@ -95,7 +107,9 @@ class MessageCodec(Generic[C]):
         self.fields = tuple(attrs.fields(cast("Any", cls)))
         for field in self.fields:
             if not field.init:
-                raise TypeError(f"{cls.__qualname__}.{field.name}: a message field cannot be init=False")
+                raise TypeError(
+                    f"{cls.__qualname__}.{field.name}: a message field cannot be init=False"
+                )
         self.types = tuple(hints.get(field.name, object) for field in self.fields)
         self.encode: Callable[[C], bytes] = _generate_encoder(self)
         self.decode: Callable[[bytes], C] = _generate_decoder(self)
@@ -154,7 +168,9 @@ def message_codec(cls: type[C]) -> MessageCodec[C]:
         if cls not in _options:
             raise EncodeError(f"{cls.__qualname__} is not a message: decorate it with @message")
         name, tagged, index, within = _options[cls]
-        found = _codecs[cls] = MessageCodec(cls, name=name, tagged=tagged, index=index, within=within)
+        found = _codecs[cls] = MessageCodec(
+            cls, name=name, tagged=tagged, index=index, within=within
+        )
     return found
 
 
@@ -166,7 +182,9 @@ def encode_named(value: object) -> tuple[str, bytes]:
     """
     codec = message_codec(type(value))
     if not codec.tagged:
-        raise EncodeError(f'{codec.cls.__qualname__} has no tag, so it cannot be stored: write @message("a.name")')
+        raise EncodeError(
+            f'{codec.cls.__qualname__} has no tag, so it cannot be stored: write @message("a.name")'
+        )
     return codec.name, codec.tree_codec.encode(value)
 
 
@@ -196,7 +214,12 @@ _CHECKED: Final = {int: "int", str: "str", bool: "bool", bytes: "bytes", float: 
 
 def _generate_encoder(codec: MessageCodec[Any]) -> Callable[[Any], bytes]:
     """`encode(m)`: one pass over the fields, type checks inline, one pack of a tuple."""
-    env: dict[str, Any] = {"pack": pack, "INDEX": codec.index, "slow": _slow_encoder(codec), **{n: t for t, n in _CHECKED.items()}}
+    env: dict[str, Any] = {
+        "pack": pack,
+        "INDEX": codec.index,
+        "slow": _slow_encoder(codec),
+        **{n: t for t, n in _CHECKED.items()},
+    }
     lines = ["def encode(m):"]
     parts = ["INDEX"]
     for n, (field, tp) in enumerate(zip(codec.fields, codec.types, strict=True)):
@@ -208,7 +231,12 @@ def _generate_encoder(codec: MessageCodec[Any]) -> Callable[[Any], bytes]:
             env[f"u{n}"] = codec_for(tp)._encode  # noqa: SLF001  # one package, the hot path
             parts.append(f"u{n}(a{n})")
     body = f"pack(({', '.join(parts)},))"
-    lines += ["    try:", f"        return {body}", "    except (Mismatch, TypeError, ValueError, OverflowError):", "        return slow(m)"]
+    lines += [
+        "    try:",
+        f"        return {body}",
+        "    except (Mismatch, TypeError, ValueError, OverflowError):",
+        "        return slow(m)",
+    ]
     env["Mismatch"] = Mismatch
     return compiled("encode", lines, env)
 

@@ -17,7 +17,9 @@ def check_name(name: str) -> str:
         ValueError: it is empty, too long, or has other characters.
     """
     if not _NAME.match(name):
-        raise ValueError(f"{name!r} is no name for an actor: use up to 128 letters, digits and any of _.$~:@+-")
+        raise ValueError(
+            f"{name!r} is no name for an actor: use up to 128 letters, digits and any of _.$~:@+-"
+        )
     return name
 
 

@@ -73,7 +73,9 @@ class Post:
     def tell(self, message: object) -> None:
         codec = self._codec(message)
         if not self._make_room():
-            self.system.dead_letter(self._seal(codec, codec.encode(message), math.inf, None), self, "dropped")
+            self.system.dead_letter(
+                self._seal(codec, codec.encode(message), math.inf, None), self, "dropped"
+            )
             self.queue.dropped += 1
             return
         self.deliver(self._seal(codec, codec.encode(message), math.inf, None))
@@ -97,15 +99,21 @@ class Post:
                 raise ActorStopped(f"{self.path} stopped while a message waited for room")
             self.waiter.wake()
         if scope.cancelled_caught:
-            raise AskTimeout(f"{self.path} had no room before the deadline of the message being handled")
+            raise AskTimeout(
+                f"{self.path} had no room before the deadline of the message being handled"
+            )
 
     async def ask(self, message: object, within: float | None) -> Any:  # noqa: ANN401  # typed by Ref.ask
         codec = self._codec(message)
         if codec.reply is None:
-            raise NotAccepted(f"{codec.cls.__name__} declares no reply, so it cannot be asked: derive it from Replies[...]")
+            raise NotAccepted(
+                f"{codec.cls.__name__} declares no reply, so it cannot be asked: derive it from Replies[...]"
+            )
         waits = _waiting_handler()
         now = self.system.clock.now()
-        limit = now + min(codec.within or self.system.ask_timeout, math.inf if within is None else within)
+        limit = now + min(
+            codec.within or self.system.ask_timeout, math.inf if within is None else within
+        )
         if waits is not None:
             _refuse_cycle(waits, self)
             limit = min(limit, waits.deadline)
@@ -117,7 +125,9 @@ class Post:
         if waits is not None:
             waits.asking.append(self)
         # A deadline of the caller's cancel scopes is left to Trio, so that `move_on_after` moves on.
-        due = self.system.deadlines.at(limit, lambda: slot.fail(self._timeout(slot, codec, limit - now)))
+        due = self.system.deadlines.at(
+            limit, lambda: slot.fail(self._timeout(slot, codec, limit - now))
+        )
         try:
             while not slot.settled:
                 await slot.waiter.wait()
@@ -151,13 +161,19 @@ class Post:
         if cls not in self.accepted:
             names = " or ".join(one.__name__ for one in self.accepted) or "nothing"
             article = "an" if self.kind[:1] in "AEIOU" else "a"
-            raise NotAccepted(f"{self.path} is {article} {self.kind} and accepts {names}, not {cls.__name__}")
+            raise NotAccepted(
+                f"{self.path} is {article} {self.kind} and accepts {names}, not {cls.__name__}"
+            )
         return message_codec(cls)
 
-    def _seal(self, codec: MessageCodec[Any], body: bytes, deadline: float, reply: ReplySlot | None) -> Envelope:
+    def _seal(
+        self, codec: MessageCodec[Any], body: bytes, deadline: float, reply: ReplySlot | None
+    ) -> Envelope:
         cell = current_cell.get()
         if cell is None:
-            return Envelope(codec, body, None, current_headers.get(), deadline, reply, self.system.clock.now())
+            return Envelope(
+                codec, body, None, current_headers.get(), deadline, reply, self.system.clock.now()
+            )
         headers = current_headers.get() if background.get() else cell.headers
         return Envelope(codec, body, cell.ref, headers, deadline, reply, self.system.clock.now())
 
@@ -206,7 +222,11 @@ class Post:
         self.closed = True
         for envelope in self.queue.close():
             if envelope.reply is not None:
-                envelope.reply.fail(ActorStopped(f"{self.path} stopped before it answered {envelope.codec.cls.__name__}"))
+                envelope.reply.fail(
+                    ActorStopped(
+                        f"{self.path} stopped before it answered {envelope.codec.cls.__name__}"
+                    )
+                )
             self.system.dead_letter(envelope, self, reason)
 
 

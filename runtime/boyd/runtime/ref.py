@@ -84,7 +84,10 @@ class Ref(Generic[M_contra]):
         return self._post
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Ref) and (self.path, self.incarnation) == (other.path, other.incarnation)
+        return isinstance(other, Ref) and (self.path, self.incarnation) == (
+            other.path,
+            other.incarnation,
+        )
 
     def __hash__(self) -> int:
         return hash((self.path, self.incarnation))

@@ -61,7 +61,9 @@ _FIRST_DELAY = 0.05
 _LONGEST_DELAY = 2.0
 
 
-def next_restart(supervision: Supervision, crashes: Sequence[float], now: float, jitter: float) -> Decision:
+def next_restart(
+    supervision: Supervision, crashes: Sequence[float], now: float, jitter: float
+) -> Decision:
     """Decide about a crash at `now`, given the times of earlier ones.
 
     The first restart within the window is immediate, later ones back off
@@ -74,5 +76,7 @@ def next_restart(supervision: Supervision, crashes: Sequence[float], now: float,
         verdict = Verdict.ESCALATE if supervision.significant else Verdict.STOP
         return Decision(verdict=verdict, delay=0.0, crashes=recent)
     waits = len(recent) - 2
-    delay = 0.0 if waits < 0 else min(_FIRST_DELAY * 2.0**waits, _LONGEST_DELAY) * (0.5 + jitter / 2)
+    delay = (
+        0.0 if waits < 0 else min(_FIRST_DELAY * 2.0**waits, _LONGEST_DELAY) * (0.5 + jitter / 2)
+    )
     return Decision(verdict=Verdict.RESTART, delay=delay, crashes=recent)

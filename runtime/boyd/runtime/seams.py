@@ -102,5 +102,3 @@ class Seams:
     dispatcher: Callable[[], Dispatcher] = _default_dispatcher
     process: str = attrs.field(factory=lambda: f"pid {os.getpid()}")
     environ: Callable[[str], str | None] = os.environ.get
-
-

@@ -52,4 +52,7 @@ class ActorStatistics:
             parts.append(f"{self.queued} waiting")
         if self.restarts:
             parts.append(f"{self.restarts} restarts")
-        return [", ".join(parts), *(line for child in self.children for line in child.lines(depth + 1))]
+        return [
+            ", ".join(parts),
+            *(line for child in self.children for line in child.lines(depth + 1)),
+        ]

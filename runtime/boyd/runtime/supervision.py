@@ -44,7 +44,6 @@ class Terminated:
         failure: the error that ended it, if it crashed.
     """
 
-
     ref: Ref[object]
     reason: str
     failure: Failure | None = None

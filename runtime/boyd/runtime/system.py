@@ -59,7 +59,7 @@ class System:
         dead_letters: how many accepted messages nobody handled, by reason.
     """
 
-    def __init__(  # noqa: PLR0913
+    def __init__(
         self,
         *,
         name: str,
@@ -112,7 +112,9 @@ class System:
             SystemClosed: the system has ended.
             Exception: whatever the factory or `started()` raises.
         """
-        return cast("Ref[M]", await self.spawn_under(None, factory, args, name, mailbox, supervision))
+        return cast(
+            "Ref[M]", await self.spawn_under(None, factory, args, name, mailbox, supervision)
+        )
 
     def spawn_nowait(
         self,
@@ -126,7 +128,7 @@ class System:
         """As `spawn`, without waiting: an error in `started()` is then a crash like any other."""
         return self._start(None, factory, args, name, mailbox, supervision).ref
 
-    async def spawn_under(  # noqa: PLR0913
+    async def spawn_under(
         self,
         parent: Cell | None,
         factory: Callable[..., Actor[Any]],
@@ -150,7 +152,7 @@ class System:
             raise cell.failure
         return cell.ref
 
-    def _start(  # noqa: PLR0913
+    def _start(
         self,
         parent: Cell | None,
         factory: Callable[..., Actor[Any]],
@@ -161,17 +163,31 @@ class System:
     ) -> Cell:
         if isinstance(factory, Actor):
             kind = type(factory).__name__
-            raise TypeError(f"spawn takes a factory, because a restart must build a fresh actor: write spawn({kind}, ...)")
+            raise TypeError(
+                f"spawn takes a factory, because a restart must build a fresh actor: write spawn({kind}, ...)"
+            )
         if self.closing:
             raise SystemClosed(f"the system {self.name} has ended")
         siblings = self._children if parent is None else parent.children
         incarnation = next(self._incarnations)
-        name = check_name(name) if name is not None else f"{getattr(factory, '__name__', 'actor').lower()}-{incarnation}"
+        name = (
+            check_name(name)
+            if name is not None
+            else f"{getattr(factory, '__name__', 'actor').lower()}-{incarnation}"
+        )
         path = child_path("" if parent is None else parent.path, name)
         if name in siblings:
             raise NameTaken(f"{path} is alive already")
         cell = Cell(
-            self, parent, name, path, incarnation, factory, args, mailbox or Mailbox(), supervision or Supervision()
+            self,
+            parent,
+            name,
+            path,
+            incarnation,
+            factory,
+            args,
+            mailbox or Mailbox(),
+            supervision or Supervision(),
         )
         siblings[name] = cell
         self._posts[path] = cell
@@ -224,11 +240,18 @@ class System:
         for inbox in listeners:
             if type(message) in inbox.accepted:
                 body = codec.encode(message) if body is None else body
-                inbox.offer(Envelope(codec, body, sender, headers, float("inf"), None, self.clock.now()))
+                inbox.offer(
+                    Envelope(codec, body, sender, headers, float("inf"), None, self.clock.now())
+                )
 
     @asynccontextmanager
     async def open_subscription(
-        self, topic: str, kind: type[T] | Any, *, size: int = 256, lag: Lag = Lag.DROP_OLDEST  # noqa: ANN401
+        self,
+        topic: str,
+        kind: type[T] | Any,
+        *,
+        size: int = 256,
+        lag: Lag = Lag.DROP_OLDEST,
     ) -> AsyncGenerator[Inbox[T], None]:
         """Hear what is published on `topic` from now on, until the block ends.
 
@@ -243,7 +266,9 @@ class System:
             finally:
                 self._topics.remove(topic, inbox)
 
-    def open_inbox(self, kind: type[T] | Any, *, size: int = 64, lag: Lag | None = None) -> Inbox[T]:  # noqa: ANN401
+    def open_inbox(
+        self, kind: type[T] | Any, *, size: int = 64, lag: Lag | None = None
+    ) -> Inbox[T]:
         """A mailbox for the calling task, used as `with system.open_inbox(Kind) as inbox`; `inbox.ref` can be handed on.
 
         Without `lag` it rejects what it has no room for, so that `send` waits.
@@ -318,7 +343,10 @@ class System:
     async def settle(self, seconds: float) -> None:
         """Wait until no actor has mail or a message in hand, for at most `seconds`."""
         with trio.move_on_after(seconds):
-            while any(isinstance(post, Cell) and (post.current or len(post.queue)) for post in self._posts.values()):
+            while any(
+                isinstance(post, Cell) and (post.current or len(post.queue))
+                for post in self._posts.values()
+            ):
                 await self.sleep(0.005)
 
     async def shut_down(self, drain: float) -> None:
@@ -346,7 +374,12 @@ class System:
     def spied(self, envelope: Envelope, post: Post) -> None:
         """Show a hop to the wire spies."""
         for spy in self.spies:
-            spy(envelope.sender.path if envelope.sender else "", post.path, envelope.codec.name, envelope.body)
+            spy(
+                envelope.sender.path if envelope.sender else "",
+                post.path,
+                envelope.codec.name,
+                envelope.body,
+            )
 
     def spied_reply(self, envelope: Envelope, post: Post, frame: bytes) -> None:
         """Show a reply to the wire spies."""
@@ -369,13 +402,18 @@ class System:
         if self._topics.listeners(DEAD_TOPIC):
             sender = envelope.sender.path if envelope.sender else ""
             size = len(envelope.body)
-            letter = DeadLetter(path=post.path, kind=envelope.codec.name, reason=reason, sender=sender, size=size)
+            letter = DeadLetter(
+                path=post.path, kind=envelope.codec.name, reason=reason, sender=sender, size=size
+            )
             self.publish(DEAD_TOPIC, letter)
 
     def decided(self, decision: SupervisorDecided, headers: Headers, error: Exception) -> None:
         """Publish, log and write down what a supervisor decided."""
         self.publish(SUPERVISION_TOPIC, decision)
-        self.report(f"{decision.path} crashed ({decision.error}: {decision.message}); {decision.verdict}", error)
+        self.report(
+            f"{decision.path} crashed ({decision.error}: {decision.message}); {decision.verdict}",
+            error,
+        )
         thread = f"{headers.thread or self.name}/supervision"
         self._audit.add(thread, Entry.of(decision, id=self.seams.ids.new()))
 
@@ -404,7 +442,7 @@ class System:
 
 
 @asynccontextmanager
-async def open_system(  # noqa: PLR0913
+async def open_system(
     *,
     name: str = "boyd",
     ledger: Ledger | str | None = None,

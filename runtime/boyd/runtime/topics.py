@@ -18,7 +18,9 @@ def matches(pattern: str, topic: str) -> bool:
     if wanted[-1] == "**":
         wanted = wanted[:-1]
         given = given[: len(wanted)] if len(given) >= len(wanted) else given
-    return len(wanted) == len(given) and all(w in ("*", g) for w, g in zip(wanted, given, strict=True))
+    return len(wanted) == len(given) and all(
+        w in ("*", g) for w, g in zip(wanted, given, strict=True)
+    )
 
 
 class Topics:
@@ -47,7 +49,10 @@ class Topics:
         found = self._heard.get(topic)
         if found is None:
             found = tuple(
-                inbox for pattern, inboxes in self._inboxes.items() if matches(pattern, topic) for inbox in inboxes
+                inbox
+                for pattern, inboxes in self._inboxes.items()
+                if matches(pattern, topic)
+                for inbox in inboxes
             )
             if len(self._heard) < 4096:  # noqa: PLR2004  # a cache, bounded
                 self._heard[topic] = found

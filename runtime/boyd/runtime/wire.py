@@ -115,7 +115,11 @@ def _check(tree: object, limits: Limits) -> None:
         node, depth = stack.pop()
         if depth > limits.depth + 1:
             raise WireError(f"nested deeper than {limits.depth}")
-        leaves = cast("dict[str, object]", node).values() if node.__class__ is dict else cast("list[object]", node)
+        leaves = (
+            cast("dict[str, object]", node).values()
+            if node.__class__ is dict
+            else cast("list[object]", node)
+        )
         for leaf in leaves:
             kind = leaf.__class__
             if kind is list or kind is dict:

@@ -145,7 +145,10 @@ def test_without_a_name_the_ledger_that_has_the_thread_is_found(capsys: Capture)
     main(["run", "agent.py", "x", "--ledger", "sqlite:b.db", "--thread", "one"])
     capsys.readouterr()
     assert main(["show", "one"]) == 2
-    assert "several ledgers have one: sqlite:a.db, sqlite:b.db; name one: --ledger" in capsys.readouterr().err
+    assert (
+        "several ledgers have one: sqlite:a.db, sqlite:b.db; name one: --ledger"
+        in capsys.readouterr().err
+    )
     assert main(["show", "three"]) == 2
     assert "no thread 'three' in sqlite:a.db, sqlite:b.db" in capsys.readouterr().err
 

@@ -72,8 +72,10 @@ def parsed(line: str) -> Record:
             *("", "pay", "error", "no user=bob"),
         ),
         (
-            '{"@timestamp":"2024-01-02T03:04:05Z","log.level":"WARN","message":"x","status":503,'
-            + '"service":{"name":"pay"},"host":"h"}',
+            (
+                '{"@timestamp":"2024-01-02T03:04:05Z","log.level":"WARN","message":"x",'
+                '"status":503,"service":{"name":"pay"},"host":"h"}'
+            ),
             *("h", "pay", "warning", "x http-503"),
         ),
         (
