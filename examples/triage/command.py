@@ -212,6 +212,7 @@ async def watch(
             trio.open_nursery() as nursery,
         ):
             opened = True
+            console.work_began()
             nursery.start_soon(_listen, system, view)
             if beside is not None:
                 nursery.start_soon(beside, system, view)
@@ -298,7 +299,7 @@ def _sum_up(report: Report, options: Options, view: SwarmView, *, finished: bool
     if report.pending:
         say(
             f"{counted(len(report.pending), 'block')} waiting for approval: "
-            f"boyd approve {options.thread}{_ledger(options)}"
+            f"{console.program()} approve {options.thread}{_ledger(options)}"
         )
     if finished:
         say(f"report: {options.out / NAME}.md and .html")

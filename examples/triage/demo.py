@@ -88,14 +88,15 @@ def _tell_what_next(thread: str, ledger: str) -> None:
 
 def _next_commands(thread: str, ledger: str) -> Iterator[str]:
     """Commands that work on this machine."""
-    yield f"boyd show {thread} --incident 1 --ledger {ledger}"
-    yield f"boyd approve {thread} --ledger {ledger}"
+    boyd = console.program()
+    yield f"{boyd} show {thread} --incident 1 --ledger {ledger}"
+    yield f"{boyd} approve {thread} --ledger {ledger}"
     here = _a_log_of_this_machine()
     if here is not None:
-        yield f"boyd run triage {here}"
+        yield f"{boyd} run triage {here}"
     elif shutil.which("journalctl"):
-        yield "journalctl -n 50000 | boyd run triage -"
-    yield "boyd run triage --model openai:NAME --base-url http://127.0.0.1:8080/v1 SOURCE"
+        yield f"journalctl -n 50000 | {boyd} run triage -"
+    yield f"{boyd} run triage --help     (--model decides by a model instead of by rules)"
 
 
 def _a_log_of_this_machine() -> Path | None:

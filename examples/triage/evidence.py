@@ -185,13 +185,14 @@ def merge(one: Evidence, other: Evidence) -> Evidence:
 
 def _joined(one: Spot, other: Spot) -> Spot:
     first, second = sorted((one, other), key=lambda spot: (spot.line, spot.text))
+    shown = first if first.sample or not second.sample else second
     # A template only gets more general: the text of the later lines fits all of them.
     return attrs.evolve(
         second,
         count=one.count + other.count,
         spans=joined_spans((*one.spans, *other.spans)),
-        line=first.line,
-        sample=first.sample or second.sample,
+        line=shown.line,
+        sample=shown.sample,
     )
 
 

@@ -90,7 +90,7 @@ def test_the_attackers_of_a_real_ssh_log_are_named(tmp_path: Path) -> None:
     report = (tmp_path / "triage-report.md").read_text()
     for address in ("183.62.140.253", "187.141.143.180", "103.99.0.122", "112.95.230.3"):
         assert f"Password guessing from {address}" in report
-    assert "boyd approve triage" in out
+    assert "approve triage" in out
     assert not (tmp_path / "blocklist.txt").exists(), "nobody approved anything"
 
 
@@ -327,4 +327,4 @@ def test_the_demo_finds_what_was_planted(tmp_path: Path) -> None:
     assert "handled once each" in out
     assert "crashed -> restarted (1 of 3)" in out
     assert "not obeyed" in out
-    assert "boyd approve demo" in out
+    assert "approve demo" in out

@@ -14,6 +14,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The current folder, empty; what programs in it import is forgotten afterwards."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("BOYD_LEDGER", raising=False)
+    monkeypatch.setattr("sys.argv", ["boyd"])
     path, modules = list(sys.path), set(sys.modules)
     yield tmp_path
     sys.path[:] = path

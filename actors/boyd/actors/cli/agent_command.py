@@ -11,6 +11,7 @@ from boyd.actors.cli.agent_run import Watched, watch
 from boyd.actors.cli.ledgers import ledger_for, ledger_option
 from boyd.actors.cli.output import keep_stdout_for_data
 from boyd.actors.cli.problems import UsageError
+from boyd.actors.cli.program import program
 from boyd.actors.cli.targets import Target
 from boyd.actors.cli.thread_names import last_thread, next_thread
 from boyd.actors.ooda.agent import Ooda
@@ -43,7 +44,7 @@ def agent_command(
         name = await _thread(definition, address, thread, resume=resume)
         async with open_ledger(address) as opened:
             given = await _given(definition, prompt, opened, name, resume=resume)
-        again = f"boyd run {target.typed} --thread {name} --resume{ledger_option(address)}"
+        again = f"{program()} run {target.typed} --thread {name} --resume{ledger_option(address)}"
         watched = Watched(
             definition=definition, given=given, thread=name, address=address, again=again, json=json
         )

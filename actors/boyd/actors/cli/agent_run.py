@@ -17,6 +17,7 @@ from boyd.actors.cli.json_form import json_tree
 from boyd.actors.cli.ledgers import ledger_option
 from boyd.actors.cli.open_questions import numbered_questions
 from boyd.actors.cli.output import emit, say, warn, write
+from boyd.actors.cli.program import program
 from boyd.actors.cli.prompt import can_ask, described
 from boyd.actors.cli.rows import Row
 from boyd.actors.cli.session import current_session
@@ -152,7 +153,9 @@ async def _show_open_questions(watched: Watched, system: System) -> None:
     for one in await numbered_questions(system.ledger, watched.thread):
         if one.question.is_open:
             warn(f"waits for an approval: {described(one.question.asked.pending)}")
-            warn(f"  boyd approve {watched.thread} {one.number}{ledger_option(watched.address)}")
+            warn(
+                f"  {program()} approve {watched.thread} {one.number}{ledger_option(watched.address)}"
+            )
             if one.question.asked.waits:
                 warn(f"  {watched.again}")
 

@@ -11,6 +11,7 @@ from boyd.actors.cli.open_questions import Numbered, numbered_questions
 from boyd.actors.cli.origin import module_of, recorded_target
 from boyd.actors.cli.output import say
 from boyd.actors.cli.problems import UsageError
+from boyd.actors.cli.program import program
 from boyd.actors.cli.prompt import described
 from boyd.actors.cli.session import current_session
 from boyd.actors.cli.visible import shortened
@@ -64,7 +65,7 @@ async def approve(
         if chosen.question.asked.waits:
             option = ledger_option(address)
             again = target or await recorded_target(system.ledger, thread) or "TARGET"
-            say(f"the run goes on with: boyd run {again} --thread {thread} --resume{option}")
+            say(f"the run goes on with: {program()} run {again} --thread {thread} --resume{option}")
         made = (await numbered_questions(system.ledger, thread))[chosen.number - 1].question.result
         return 1 if made is not None and made.is_error else 0
 
@@ -76,7 +77,7 @@ def _list(questions: Sequence[Numbered], thread: str, option: str) -> None:
         return
     for one in still_open:
         say(f"{one.number:>3}  {described(one.question.asked.pending)}")
-    say(f"settle one: boyd approve {thread} NUMBER{option}, or with --reject --reason TEXT")
+    say(f"settle one: {program()} approve {thread} NUMBER{option}, or with --reject --reason TEXT")
 
 
 def _choose(questions: Sequence[Numbered], number: str, thread: str) -> Numbered:

@@ -20,6 +20,7 @@ from boyd.actors.cli.ledgers import DEFAULT_LEDGER, ledger_for
 from boyd.actors.cli.open_questions import Numbered, numbered_questions
 from boyd.actors.cli.output import emit, keep_stdout_for_data, say, warn, write
 from boyd.actors.cli.problems import UsageError
+from boyd.actors.cli.program import program
 from boyd.actors.cli.prompt import ask_approval, can_ask, described
 from boyd.actors.cli.rows import Row
 from boyd.actors.cli.session import current_session
@@ -40,6 +41,7 @@ __all__ = [
     "mute_log",
     "numbered_questions",
     "open_view",
+    "program",
     "say",
     "settle_at_terminal",
     "shortened",

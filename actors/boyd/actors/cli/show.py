@@ -13,6 +13,7 @@ from boyd.actors.cli.ledgers import family, ledger_option, ledger_with
 from boyd.actors.cli.open_questions import numbered_questions
 from boyd.actors.cli.origin import module_of
 from boyd.actors.cli.output import emit, keep_stdout_for_data, say
+from boyd.actors.cli.program import program
 from boyd.actors.cli.prompt import described
 from boyd.actors.cli.visible import visible
 from boyd.runtime import Entry, Ledger, open_ledger
@@ -102,10 +103,10 @@ async def _say_around(ledger: Ledger, thread: str, option: str) -> None:
         say("\nruns within it")
         for name in below:
             if name not in crashes:
-                say(f"  boyd show {name}{option}")
+                say(f"  {program()} show {name}{option}")
     questions = [one for one in await numbered_questions(ledger, thread) if one.question.is_open]
     if questions:
         say("\nopen questions")
         for one in questions:
             say(f"  {one.number}  {described(one.question.asked.pending)}")
-        say(f"  boyd approve {thread} NUMBER{option}")
+        say(f"  {program()} approve {thread} NUMBER{option}")

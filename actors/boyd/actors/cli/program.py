@@ -1,0 +1,21 @@
+"""How `boyd` is called here."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+__all__ = ["program"]
+
+
+def program() -> str:
+    """How this program is called here, for commands that a person may type next."""
+    own = Path(sys.argv[0])
+    if own.name == "__main__.py":
+        return f"{Path(sys.executable).name} -m boyd.actors"
+    found = shutil.which(own.name)
+    if found is not None and Path(found).resolve() == own.resolve():
+        return own.name
+    return os.path.relpath(own) if own.exists() else own.name
