@@ -16,7 +16,7 @@ from boyd.actors.runs.run import Run
 from boyd.runtime import SupervisorDecided, System, open_system
 from boyd.runtime.system import SUPERVISION_TOPIC
 
-from .actions import Noted
+from .actions import Noted, tools
 from .beat import Beat, LinesRead
 from .gather import gather
 from .lead import Picture, lead
@@ -50,6 +50,7 @@ class Options:
     model: Provider | None = None
     batch: int = 2000
     ask: float = 15.0
+    hint: str = "go on with the same command and --resume"
     budget: Budget = attrs.field(factory=lambda: Budget(steps=None, calls=None))
     feed: Feed | None = None
 
@@ -262,7 +263,9 @@ async def _ask(run: Run[Picture], pending: Pending, options: Options) -> None:
     if call is None or not console.can_ask():
         return
     question = f"block {call.arguments.get('address')}? {call.arguments.get('why')}"
-    approved = await console.settle_at_terminal(run, pending, options.ask, question=question)
+    approved = await console.settle_at_terminal(
+        run, pending, options.ask, question=question, tools=tools
+    )
     if approved:
         console.say(f"{call.arguments.get('address')} was added to {options.out / 'blocklist.txt'}")
 
@@ -304,7 +307,7 @@ def _sum_up(report: Report, options: Options, view: SwarmView, *, finished: bool
     if finished:
         say(f"report: {options.out / NAME}.md and .html")
     else:
-        say("go on with the same command and --resume")
+        say(options.hint)
 
 
 def _by_error(failed: Mapping[str, str]) -> dict[str, list[str]]:

@@ -43,7 +43,9 @@ async def demo(*, seed: int = 7, lines: int = 120_000, out: Path = FOLDER) -> in
             f"{truth.lines:,} generated lines, {len(sources)} sources, no key, no network; decisions by rules"
         )
         thread = await free_thread(system, "demo", resume=False)
-        options = Options(sources=sources, ledger=ledger, thread=thread, out=out)
+        options = Options(
+            sources=sources, ledger=ledger, thread=thread, out=out, hint="boyd demo begins anew"
+        )
         report, failed = await watch(system, options, _kill_a_scout)
     _tell_score(report, truth)
     _tell_what_next(thread, ledger)

@@ -6,6 +6,7 @@ FATAL data TLB error` need no format of their own.
 """
 
 import re
+from functools import lru_cache
 
 from . import levels
 from .times import Clock, read_stamp, stamp_end
@@ -42,28 +43,22 @@ def generic(line: str, clock: Clock) -> Fields:
         if time is None:
             return None, "", "", "", line
         return time, *_without_level(rest, host, before)
-    unit = ""
-    names: list[str] = []
-    thread = ""
+    unit = thread = name = ""
     for token in tokens[:at]:
-        word = token.strip(_EDGES)
-        if not word or word in _NO_NAMES or word.isdigit():
-            continue
-        if token[0] == "[":
+        role, word = _role(token)
+        if role == _THREAD:
             thread = thread or word
-            continue
-        if _WORD.fullmatch(word):
-            unit = word
-        if len(word) > 1:
-            names.append(word)
+        elif role != _NONE:
+            unit = word if role == _UNIT else unit
+            name = name or word
     message = " ".join(tokens[at + 1 :])
     if not unit and (match := _UNIT_AFTER.match(message)):
         unit = match[1] or match[2]
         message = message[match.end() :]
     if not unit and _WORD.fullmatch(thread):
         unit = thread
-    if not host and names and names[0] != unit:
-        host = names[0]
+    if not host and name != unit:
+        host = name
     return time, host, unit or _unit_in(before), level, message.lstrip(" -|]")
 
 
@@ -92,7 +87,7 @@ def _behind_stamps(rest: str) -> tuple[str, str]:
     host = ""
     for _ in range(4):
         head, _, tail = rest.partition(" ")
-        if head[:1].isdigit() and _STAMP_LIKE.match(head) and tail:
+        if tail and _is_stamp_like(head):
             rest = tail.lstrip()
             continue
         second = tail[:1]
@@ -108,18 +103,53 @@ def _behind_stamps(rest: str) -> tuple[str, str]:
 def _level_column(tokens: list[str]) -> tuple[int, str]:
     """Return which column names a level, and the level; -1 when none does."""
     for at, token in enumerate(tokens[:_COLUMNS]):
-        word = token.strip(_EDGES)
-        if not word.isalpha():
+        level, anywhere = _level(token)
+        if not level:
             continue
-        level = levels.WORDS.get(word.upper(), "")
-        if level:
-            if word.isupper() or ((word != token or at <= 1) and word.upper() != "LOG"):
+        if len(token) > 1:
+            if anywhere or at <= 1:
                 return at, level
-        elif len(word) == 1 and word in levels.LETTERS and 0 < at < 4:
+        elif 0 < at < 4:
             following = tokens[at + 1] if at + 1 < len(tokens) else ""
             if following.endswith(":") and not levels.from_word(following[:-1]):
-                return at, levels.LETTERS[word]
+                return at, level
     return -1, ""
+
+
+# The same words stand in the first columns of line after line, so what they are is remembered.
+
+
+@lru_cache(maxsize=8192)
+def _level(token: str) -> tuple[str, bool]:
+    """Return the level that a column may name, and whether in any column or only in the first."""
+    word = token.strip(_EDGES)
+    if not word.isalpha():
+        return "", False
+    if len(token) == 1:
+        return levels.LETTERS.get(token, ""), False
+    level = levels.WORDS.get(word.upper(), "")
+    if word.isupper():
+        return level, True
+    return ("", False) if word.upper() == "LOG" else (level, word != token)
+
+
+_NONE, _THREAD, _UNIT, _OTHER = range(4)
+
+
+@lru_cache(maxsize=8192)
+def _role(token: str) -> tuple[int, str]:
+    """Return what a column before the level is, and its word without brackets."""
+    word = token.strip(_EDGES)
+    if len(word) < 2 or word in _NO_NAMES or word.isdigit():
+        return _NONE, word
+    if token[0] == "[":
+        return _THREAD, word
+    return (_UNIT if _WORD.fullmatch(word) else _OTHER), word
+
+
+@lru_cache(maxsize=8192)
+def _is_stamp_like(token: str) -> bool:
+    return token[:1].isdigit() and _STAMP_LIKE.match(token) is not None
 
 
 def _without_level(rest: str, host: str, before: str) -> tuple[str, str, str, str]:

@@ -1,6 +1,7 @@
 """The names and numbers that logs use for how bad a line is, on one scale."""
 
 import re
+from functools import lru_cache
 
 DEBUG, INFO, NOTICE, WARNING, ERROR, FATAL = (
     "debug",
@@ -59,9 +60,7 @@ def from_priority(priority: int) -> str:
 def from_field(value: object) -> str:
     """Return the level in a field of a structured line: a word, a syslog or a Bunyan number."""
     if isinstance(value, str):
-        if value.isdigit() and len(value) < 3:
-            return from_field(int(value))
-        return from_word(value)
+        return _from_text(value)
     if isinstance(value, bool) or not isinstance(value, int):
         return ""
     if 0 <= value < 8:
@@ -69,6 +68,13 @@ def from_field(value: object) -> str:
     if 10 <= value <= 60:
         return (DEBUG, DEBUG, INFO, WARNING, ERROR, FATAL)[value // 10 - 1]
     return ""
+
+
+@lru_cache(maxsize=256)
+def _from_text(value: str) -> str:
+    if value.isdigit() and len(value) < 3:
+        return from_field(int(value))
+    return from_word(value)
 
 
 def leading(message: str) -> str:

@@ -41,6 +41,7 @@ _APT = re.compile(
     r"(Start-Date|End-Date|Commandline|Requested-By|Install|Upgrade|Remove|Purge|Reinstall|"
     r"Downgrade|Error): (.*)"
 )
+_read_json = json.JSONDecoder().raw_decode
 _SEGMENT = re.compile(r"\w+ (?:https?://[^/ ]+)?(/[A-Za-z_-]+)(?=[/? ])")
 
 
@@ -129,10 +130,10 @@ def json_line(line: str, clock: Clock) -> Fields | None:
     if line[:1] != "{":
         return None
     try:
-        entry = json.loads(line)
+        entry, end = _read_json(line)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(entry, dict):
+    if not isinstance(entry, dict) or line[end:].strip():
         return None
     return fields_of(cast("dict[str, object]", entry), clock)
 

@@ -82,7 +82,8 @@ def fields_of(entry: Mapping[str, object], clock: Clock) -> Fields:
         )
     for key in layout.more:
         value = entry[key]
-        if isinstance(value, str | int) and value != "" and value is not False:
+        kind = type(value)
+        if kind is int or (kind is str and value):
             message += _added(key, str(value)[:80])
     level = levels.from_field(entry[layout.level[0]]) if layout.level else ""
     unit, host = _text(entry, layout.unit), _text(entry, layout.host)
@@ -118,7 +119,7 @@ def logfmt(line: str, clock: Clock) -> Fields | None:
 def _text(entry: Mapping[str, object], keys: tuple[str, ...]) -> str:
     for key in keys:
         value = entry[key]
-        if isinstance(value, str) and value:
+        if type(value) is str and value:
             return value
         if isinstance(value, dict):
             named = cast("dict[str, object]", value)
@@ -131,11 +132,9 @@ def _text(entry: Mapping[str, object], keys: tuple[str, ...]) -> str:
 def _time(entry: Mapping[str, object], keys: tuple[str, ...], clock: Clock) -> float | None:
     for key in keys:
         value = entry[key]
-        if value is None or isinstance(value, bool):
-            continue
-        if isinstance(value, str):
+        if type(value) is str:
             time = read_stamp(value, 0, clock)[0]
-        elif isinstance(value, int | float):
+        elif isinstance(value, int | float) and not isinstance(value, bool):
             time = clock.since_1970(_float(value))
         else:
             continue

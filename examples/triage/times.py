@@ -34,7 +34,7 @@ class ClockState:
 class Clock:
     """Turns the fields of stamps into seconds, and carries the year from line to line."""
 
-    __slots__ = ("_known", "dated", "last", "year")
+    __slots__ = ("_known", "_span", "dated", "last", "year")
 
     def __init__(self, state: ClockState | None = None) -> None:
         """Go on from a state, or begin."""
@@ -43,6 +43,7 @@ class Clock:
         self.last = state.last
         self.dated = state.dated
         self._known: dict[str, float] = {}
+        self._span = (0.0, 0.0, 0)  # of the year of the last number: its begin, its end, itself
 
     def state(self) -> ClockState:
         """Return what a later clock needs to go on from here."""
@@ -98,6 +99,25 @@ class Clock:
         except (KeyError, ValueError):
             return None
 
+    def iso(self, text: str, at: int) -> tuple[float, int] | None:
+        """Return the time and end of `2024-01-02T03:04:05.678Z`, if its minute was seen before."""
+        base = self._known.get(text[at : at + 17])
+        rest = _SECONDS.match(text, at + 17) if base is not None else None
+        if rest is None or base is None:
+            return None
+        second, fraction = rest.groups()
+        time = base + int(second)
+        if fraction:
+            time += float(fraction)
+        self.last = time
+        return time, rest.end()
+
+    def saw_iso(self, minute: str, time: float) -> None:
+        """Remember when the minute of a stamp in UTC begins."""
+        if len(self._known) > 4096:
+            self._known.clear()
+        self._known[minute] = time
+
     def of_day(self, seconds: float) -> float:
         """Return the time of a stamp that names only hours, minutes and seconds."""
         last = self.last if self.last is not None else _days(self.year, 1, 1) * _DAY
@@ -116,11 +136,13 @@ class Clock:
             seconds /= 1000.0
         if seconds < _EARLIEST:
             return None
-        year = 1970 + int(seconds // (365.2425 * _DAY))
-        if year != self.year:
-            self.year = year
+        begin, end, year = self._span
+        if not begin <= seconds < end:
+            year = datetime.fromtimestamp(seconds, UTC).year
+            self._span = _days(year, 1, 1) * _DAY, _days(year + 1, 1, 1) * _DAY, year
+        if year != self.year or not self.dated:
+            self.year, self.dated = year, True
             self._known.clear()
-        self.dated = True
         self.last = seconds
         return seconds
 
@@ -151,8 +173,12 @@ def _clock_seconds(hour: str, minute: str, second: str, fraction: str | None = N
 
 def _iso(m: re.Match[str], clock: Clock) -> float | None:
     year, month, day, hour, minute, second, fraction, zone = m.groups()
-    seconds = _clock_seconds(hour, minute, second, fraction) - _zone(zone)
-    return clock.at(int(year), int(month), int(day), seconds)
+    begin = int(hour) * 3600.0 + int(minute) * 60.0 - _zone(zone)
+    seconds = begin + _clock_seconds("0", "0", second, fraction)
+    time = clock.at(int(year), int(month), int(day), seconds)
+    if zone == "Z" and m[0][16:17] == ":":
+        clock.saw_iso(m[0][:17], time - (seconds - begin))
+    return time
 
 
 def _short_year(m: re.Match[str], clock: Clock) -> float | None:
@@ -203,6 +229,7 @@ def _since_boot(m: re.Match[str], clock: Clock) -> float | None:
 _HMS = r"([01]\d|2[0-3]):([0-5]\d):([0-6]\d)"
 _MD = r"(0[1-9]|1[0-2])[-./](0[1-9]|[12]\d|3[01])"
 _MON = "(" + "|".join(_MONTHS) + ")"
+_SECONDS = re.compile(r"([0-6]\d)(\.\d{1,9})?Z(?!\w)")
 _Shape = tuple[re.Pattern[str], Callable[[re.Match[str], Clock], float | None]]
 
 _DIGIT_SHAPES: tuple[_Shape, ...] = (
@@ -252,6 +279,10 @@ def read_stamp(text: str, at: int, clock: Clock) -> tuple[float | None, int]:
     Without a stamp the time is None and the end is `at`.
     """
     first = text[at : at + 1]
+    if text[at + 4 : at + 5] == "-":
+        quick = clock.iso(text, at)
+        if quick is not None:
+            return quick
     shapes = _DIGIT_SHAPES if first.isdigit() else _LETTER_SHAPES
     if first == "[":
         boot = _BOOT_SHAPE[0].match(text, at)
