@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 
 import attrs
 
+from .clock import in_base_year
 from .incidents import Incident
 from .summary import Seen, SourceSummary
 from .text import counted, listed
-from .times import in_base_year
 
 CLOSE = 3600.0
 """Seconds between two things that count as close in time."""

@@ -53,7 +53,10 @@ class Bucket:
 
 @attrs.frozen(kw_only=True)
 class UnitCount:
-    """The lines of one program, service or part. Cells are (bucket start, lines, failing)."""
+    """The lines of one program, service or part. Cells are (bucket start, lines, failing).
+
+    Failing are those that the unit itself is to blame for, not refused logins and the like.
+    """
 
     name: str
     lines: int
@@ -112,7 +115,7 @@ class Mark:
 class Digest:
     """One batch of one source. Lines are numbered from 1; an empty batch has `last_line` below.
 
-    Times are seconds as in `times`; `width` is the length of a bucket in seconds, 0 without
+    Times are seconds as in `clock`; `width` is the length of a bucket in seconds, 0 without
     times. `bad` counts lines that were cut, not UTF-8, with NUL bytes, blank, or without a time.
     """
 

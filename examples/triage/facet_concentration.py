@@ -123,7 +123,8 @@ class Concentration:
         scale = _SCALE if guessing else _PROBING_SCALE
         score = (1.0 - math.exp(-known.points / scale)) * (1.0 if share >= 0.7 else share)
         lines = "failed-login line" if guessing else "refused or missing request"
-        why = f"{entity.name} caused {counted(entity.suspicious, lines)} here"
+        count = entity.logins if guessing else entity.suspicious
+        why = f"{entity.name} caused {counted(count, lines)} here"
         if entity.partners:
             why += f", users {listed(sorted(known.partners))}"
         why += f"; {percent(share, 1)} of what it does fails"

@@ -184,7 +184,11 @@ def _burst(digest: Digest, bursts: list[tuple[float, Bucket, float]]) -> Finding
 
 
 def _jump(digest: Digest, unit: str, jump: Jump, marks: deque[Mark]) -> Finding | None:
-    bad = [count for count in digest.templates if count.unit == unit and count.failing]
+    bad = [
+        count
+        for count in digest.templates
+        if count.unit == unit and count.failing and not count.by_actor
+    ]
     inside = [bucket for bucket in digest.buckets if jump.start <= bucket.start <= jump.end]
     if not bad or not inside:
         return None

@@ -9,7 +9,8 @@ import re
 from functools import lru_cache
 
 from . import levels
-from .times import Clock, read_stamp, stamp_end
+from .clock import Clock
+from .times import read_stamp, stamp_end
 
 Fields = tuple[float | None, str, str, str, str]
 

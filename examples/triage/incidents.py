@@ -242,7 +242,7 @@ def _decisions(facts: list[Fact]) -> tuple[Decided, ...]:
     """Keep the first decisions and the last ones."""
     made = [
         Decided(by=fact.by, what=fact.action.what, why=clean(fact.action.why, 600), line=fact.line)
-        for fact in facts
+        for fact in sorted(facts, key=lambda fact: (fact.number, fact.line))
     ]
     if len(made) > _MOST_DECIDED:
         half = _MOST_DECIDED // 2

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 
 import attrs
 
+from .clock import Clock, ClockState
 from .generic import generic
 from .shapes import (
     Fields,
@@ -19,7 +20,6 @@ from .shapes import (
     syslog_iso,
 )
 from .structured import logfmt
-from .times import Clock, ClockState
 
 SHAPES: dict[str, Shape] = {
     "syslog": syslog,
@@ -38,7 +38,7 @@ _SNIFFED = 50
 
 @attrs.frozen(kw_only=True)
 class Record:
-    """What one line says. The time is in seconds (see `times`), None where there is none."""
+    """What one line says. The time is in seconds (see `clock`), None where there is none."""
 
     time: float | None
     host: str

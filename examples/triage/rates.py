@@ -73,7 +73,9 @@ class UnitRate:
             return None
         first = cells[0][0]
         inside = [cell for cell in fired.values() if cell.failing and cell.start >= first]
-        inside = inside or list(fired.values())
+        now = sum(failing for start, _, failing in cells if start in fired)
+        if not inside or 2 * now < _FEW:
+            return None  # what jumped was the batch before
         return Jump(
             start=min(cell.start for cell in inside),
             end=max(cell.start for cell in inside),

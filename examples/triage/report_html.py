@@ -2,6 +2,7 @@
 
 from html import escape
 
+from .clock import spoken_time
 from .evidence import Evidence, Spot
 from .incidents import SEVERITIES, Incident
 from .report import Report
@@ -10,7 +11,6 @@ from .style_css import STYLE
 from .summary import SourceSummary
 from .text import counted
 from .timeline import timeline_svg
-from .times import spoken_time
 
 _MOST_SAMPLES = 12
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"

@@ -4,10 +4,10 @@ from typing import cast
 
 import attrs
 
+from .clock import spoken_time
 from .incidents import Incident
 from .report import Report
 from .summary import SourceSummary
-from .times import spoken_time
 
 VERSION = 1
 

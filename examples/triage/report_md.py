@@ -2,12 +2,12 @@
 
 import re
 
+from .clock import spoken_time
 from .evidence import Evidence, Span
 from .incidents import Incident
 from .report import Report
 from .summary import SourceSummary
 from .text import counted, number
-from .times import spoken_time
 
 _MOST_SPOTS = 8
 _SHORT = 3

@@ -12,7 +12,7 @@ import attrs
 from .entities import blockable
 from .facts import Action, Fact, suspicion_of
 from .orient import Orientation, Suspicion
-from .text import counted, percent
+from .text import clean, counted, percent
 from .words import DENIED, LOGIN, PROBE
 
 OPEN_FROM, EXTEND_FROM, RELATED_FROM = 0.6, 0.25, 0.5
@@ -229,7 +229,7 @@ def title_of(suspicion: Suspicion) -> str:
     """Return what to call an incident about a suspicion."""
     subject, unit = suspicion.subject, suspicion.unit
     spot = next(iter(suspicion.evidence.spots), None)
-    text = spot.text[:90] if spot else ""
+    text = clean(spot.text, 90) if spot else ""
     after = " after a change" if suspicion.evidence.marks else ""
     whom = "spread over many addresses" if suspicion.key == "addresses" else f"from {subject}"
     titles = {

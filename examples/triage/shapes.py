@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import cast
 
 from . import levels
+from .clock import Clock
 from .structured import fields_of
-from .times import Clock, read_stamp
+from .times import read_stamp
 
 Fields = tuple[float | None, str, str, str, str]
 """Time, host, unit, level (empty when the line names none) and message."""

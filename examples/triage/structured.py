@@ -8,8 +8,9 @@ from typing import cast
 import attrs
 
 from . import levels
+from .clock import Clock
 from .text import encodable
-from .times import Clock, read_stamp
+from .times import read_stamp
 
 Fields = tuple[float | None, str, str, str, str]
 

@@ -121,8 +121,14 @@ def bucket_counts(lines: Lines, starts: Sequence[int]) -> tuple[Bucket, ...]:
 
 
 def unit_counts(lines: Lines, starts: Sequence[int]) -> tuple[UnitCount, ...]:
-    """Count all and failing lines of each unit, by bucket."""
-    failed = [kind is not None and kind.trouble.failing for kind in lines.kinds]
+    """Count all and failing lines of each unit, by bucket.
+
+    A refused login or page is a fault of whoever asked, and no failure of the unit.
+    """
+    failed = [
+        kind is not None and kind.trouble.failing and not kind.trouble.by_actor
+        for kind in lines.kinds
+    ]
     totals = Counter(lines.units)
     bad = Counter(unit for unit, failing in zip(lines.units, failed, strict=True) if failing)
     totals.pop("", None)

@@ -6,11 +6,11 @@ from html import escape
 
 import attrs
 
+from .clock import in_base_year, spoken_time
 from .incidents import Incident
 from .report import Report
 from .summary import SourceSummary
 from .text import counted
-from .times import in_base_year, spoken_time
 
 _WIDTH, _LEFT, _RIGHT = 1000.0, 118.0, 12.0
 _BARS, _ROW, _GAP, _AXIS, _TOP = 46.0, 15.0, 20.0, 26.0, 8.0

@@ -196,6 +196,8 @@ def assess(text: str, level: str) -> Trouble:
         return Trouble(kind=kind, weight=0.1)
     if severe:
         weight = max(weight, weight_of_level) + 0.1 * min(weight, weight_of_level)
+    if kind in (LOGIN, PROBE):
+        weight = min(weight, 0.5)  # however loud: a stranger's failure is none of ours
     return Trouble(
         kind=kind,
         weight=min(1.0, weight),

@@ -392,10 +392,12 @@ def _tuple(tp: Any) -> _Pair:
     def convert(hooks: list[Hook], value: Sequence[Any]) -> list[Any]:
         if len(value) != len(hooks):
             raise Mismatch(f"expected {len(hooks)} elements, got {len(value)}")
-        return [
-            _in_step(hook, one, f"[{n}]")
-            for n, (hook, one) in enumerate(zip(hooks, value, strict=True))
-        ]
+        try:
+            return [hook(one) for hook, one in zip(hooks, value, strict=True)]
+        except Mismatch:
+            for n, (hook, one) in enumerate(zip(hooks, value, strict=True)):
+                _in_step(hook, one, f"[{n}]")
+            raise
 
     def encode(value: Any) -> list[Any]:
         return convert(

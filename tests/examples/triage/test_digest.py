@@ -85,7 +85,10 @@ def test_blank_and_bad_lines_are_counted() -> None:
     assert one("", "   ", syslog(1, "x")).bad["blank"] == 2
 
 
-@pytest.mark.parametrize("line", ["x", "{} {}", "a" * 6_000, "user=" * 900, "\u202e" * 50])
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "line", ["x", "{} {}", "a" * 6_000, "user=" * 900, "\u202e" * 50], ids=repr
+)
 def test_a_digest_stays_small_whatever_the_lines(line: str) -> None:
     lines = [f"{line} {i} {chr(97 + i % 26) * (i % 17)} {i:x}" for i in range(2000)]
     digest = one(*lines)
@@ -93,6 +96,7 @@ def test_a_digest_stays_small_whatever_the_lines(line: str) -> None:
     assert len(digest.templates) <= 400
 
 
+@pytest.mark.slow
 def test_a_digest_of_ordinary_lines_is_compact() -> None:
     for name, lines in composed(1, 5000).files.items():
         for digest in digests(lines, name=name):
@@ -123,6 +127,7 @@ def test_a_digest_holds_plain_values_only() -> None:
             check(digest)
 
 
+@pytest.mark.slow
 @given(
     st.integers(0, 30),
     st.sampled_from([70, 300]),

@@ -36,6 +36,7 @@ def findings(facet: Facet, lines: list[str], **how: int) -> dict[str, Finding]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [Volume, Novelty, Severity, Concentration])
 @given(
     before=st.integers(0, 20),
@@ -191,6 +192,7 @@ def test_a_failing_device_stands_out() -> None:
     assert findings(Concentration(), lines)["device:sdb"].score >= 0.8
 
 
+@pytest.mark.slow
 def test_what_a_facet_remembers_is_bounded() -> None:
     facet = Concentration()
     for start in range(0, 20_000, 1000):

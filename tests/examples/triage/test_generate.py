@@ -27,6 +27,7 @@ def test_the_logs_are_written_as_they_were_composed(tmp_path: Path) -> None:
         assert (tmp_path / "new" / name).read_text().splitlines() == list(lines)
 
 
+@pytest.mark.slow
 def test_four_sources_have_about_the_lines_that_were_asked_for() -> None:
     made = composed(7, 20_000)
     assert sorted(made.files) == ["auth.log", "dpkg.log", "shop.jsonl", "syslog"]

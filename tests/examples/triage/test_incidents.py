@@ -4,6 +4,7 @@ from itertools import pairwise
 from random import Random
 
 import attrs
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -85,6 +86,7 @@ def incident(key: str, *, batches: int = 0) -> Incident:
     )
 
 
+@pytest.mark.slow
 @given(st.permutations(FACTS), st.integers(1, 5))
 def test_incidents_do_not_depend_on_the_order_of_arrival(order: list[Fact], size: int) -> None:
     piecewise = Board()

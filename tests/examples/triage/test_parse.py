@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from examples.triage.clock import BASE_YEAR, Clock, in_base_year, spoken_time
 from examples.triage.parse import Parser, ParserState, Record, detect
-from examples.triage.times import BASE_YEAR, Clock, in_base_year, read_stamp, spoken_time
+from examples.triage.times import read_stamp
 
 MONTHS = "JanFebMarAprMayJunJulAugSepOctNovDec"
 JAN_2_2024 = 1704164645.0  # 2024-01-02 03:04:05 UTC

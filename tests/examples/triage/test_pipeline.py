@@ -46,6 +46,7 @@ def report_of(sources: Sequence[Source], recorded: list[tuple[Digest, tuple[Fact
     return make_report(board, [summing.summary() for summing in sums.values()])
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 2**32))
 @settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_report_does_not_depend_on_the_turns_that_sources_take(
@@ -60,6 +61,7 @@ def test_the_report_does_not_depend_on_the_turns_that_sources_take(
     assert report_of(sources, recorded) == expected
 
 
+@pytest.mark.slow
 @given(kills=st.lists(st.integers(0, 30), min_size=1, max_size=3))
 @settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_run_that_is_killed_and_resumed_gives_the_same_report(

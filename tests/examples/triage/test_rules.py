@@ -3,6 +3,7 @@
 from itertools import permutations
 
 import attrs
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -127,6 +128,7 @@ def test_a_weak_suspicion_opens_nothing_but_extends_what_is_open() -> None:
     assert extended.what == "extend"
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         st.lists(

@@ -107,6 +107,7 @@ MESSAGES = st.lists(WORDS, max_size=7).map(tuple)
 BATCHES = st.lists(st.lists(st.tuples(st.sampled_from("uv"), MESSAGES), max_size=25), max_size=6)
 
 
+@pytest.mark.slow
 @given(BATCHES, st.integers(2, 12))
 def test_a_restarted_miner_knows_what_it_knew(
     batches: list[list[tuple[str, tuple[str, ...]]]], limit: int
@@ -123,6 +124,7 @@ def test_a_restarted_miner_knows_what_it_knew(
         assert restarted.changes() == recorded[-1]
 
 
+@pytest.mark.slow
 @given(BATCHES)
 def test_a_leaf_that_did_not_change_gives_the_same_answer(
     batches: list[list[tuple[str, tuple[str, ...]]]],
@@ -138,6 +140,7 @@ def test_a_leaf_that_did_not_change_gives_the_same_answer(
             answers[message] = cluster, leaf.version
 
 
+@pytest.mark.slow
 @given(BATCHES)
 def test_every_message_fits_its_template(
     batches: list[list[tuple[str, tuple[str, ...]]]],
