@@ -205,12 +205,8 @@ def _take(
         mark = _mark(raw[0][:_MARK])
         raw[0] = raw[0].removeprefix(_BOM)
     lines, invalid, nuls = _decode(raw)
-    after = Position(
-        line=position.line + len(lines),
-        offset=position.offset + size,
-        inside=inside,
-        mark=mark,
-    )
+    line, offset = position.line + len(lines), position.offset + size
+    after = Position(line=line, offset=offset, inside=inside, mark=mark)
     return Batch(
         lines=lines,
         position=after,

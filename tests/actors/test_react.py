@@ -10,6 +10,7 @@ import trio
 from boyd.actors.agent import Agent
 from boyd.actors.conversation.artifacts import ToolCall
 from boyd.actors.conversation.transcript import check_transcript
+from boyd.actors.conversation.turns import Turn
 from boyd.actors.patterns.react import ReAct, StepLimit
 from boyd.actors.testing import ScriptedModel, calls, says
 from boyd.actors.tools.define import tool
@@ -21,7 +22,7 @@ from .stories import make_tools, raw_call, results_in, turns_of, unanswered
 
 
 @tool(effect=Effect.PURE, risk=Risk.READ)
-async def after(seconds: float, ctx: Context) -> str:
+async def after(ctx: Context, seconds: float) -> str:
     """Wait."""
     await ctx.sleep(seconds)
     return f"{seconds:g}"
@@ -89,6 +90,7 @@ async def test_b17_the_transcript_is_the_same_after_a_reload(tmp_path: object) -
         calls(after.call(seconds=0.02), after.call(seconds=0.0)), says("one"), says("two")
     )
     agent = Agent(model, tools=[after])
+    kept: list[Turn] = []
     for given in ("go", "and?"):
         async with open_sqlite_ledger(path) as ledger, open_system(ledger=ledger) as system:
             await agent.run(given, system=system, thread="t")

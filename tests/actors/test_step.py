@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import attrs
 import pytest
 
 from boyd.actors.agent import Agent
@@ -18,6 +17,7 @@ from boyd.actors.conversation.artifacts import (
     ToolResult,
     Usage,
 )
+from boyd.actors.conversation.transcript import check_transcript
 from boyd.actors.conversation.turns import Turn, text_turn
 from boyd.actors.events import ErrorEvent, Lifecycle, TurnComplete
 from boyd.actors.providers.errors import ModelError
@@ -156,9 +156,7 @@ async def test_o8_transforms_run_in_order_and_a_failure_reaches_no_model() -> No
         raise ValueError("second")
 
     model = ScriptedModel(says("hello"))
-    events, error, turns = await events_and_error(
-        Agent(model, transforms=[first, second, third])
-    )
+    events, error, turns = await events_and_error(Agent(model, transforms=[first, second, third]))
     assert log == [1, 2]
     assert names(events)[-2:] == ["submitted", "ErrorEvent"]  # C2: submitted comes first
     assert str(error) == "ValueError: second"
@@ -283,7 +281,6 @@ async def test_c17_o22_a_cancel_in_the_middle_shows_no_error_and_stores_nothing(
                         break
             while seen.statistics().queued:
                 event = await seen.receive()
-                assert isinstance(event, Event)
                 heard.append(event)
         assert names(heard) == ["TurnComplete", "submitted", "streaming", "cancelled", "done"]
         assert [turn.role for turn in await turns_of(system.ledger, "t")] == ["user"]
@@ -293,7 +290,8 @@ async def test_c17_o22_a_cancel_in_the_middle_shows_no_error_and_stores_nothing(
 @pytest.mark.parametrize("role", ["user", "system", "assistant", "tool"])
 def test_o30_every_role_may_have_an_empty_turn(role: str) -> None:
     turn = Turn(id="t", role=role)  # type: ignore[arg-type]  # one of the four
-    assert attrs.evolve(turn).artifacts == ()
+    assert check_transcript([turn])  # a view leaves it out: nobody would take it
+    assert turn.artifacts == ()
 
 
 async def test_a_run_can_be_read_to_its_end_in_one_go() -> None:

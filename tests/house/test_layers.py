@@ -242,7 +242,7 @@ ALLOWED: Final = [
     ("runtime/seams.py", "import os, time\nnow = time.time\nread = os.environ.get"),
     ("runtime/context.py", "import random\ndef chance(self) -> random.Random: ..."),
     ("runtime/codec.py", "import uuid\nfrom cattrs import Converter\nUUID = uuid.UUID"),
-    ("runtime/messages.py", "exec('')"),
+    ("runtime/generated.py", "exec('')"),
     ("runtime/testing/machine.py", "import hypothesis\nmodel = 1"),
     ("runtime/deadlines.py", "import trio\ntrio.current_time()\nfunctools = 1"),
     ("actors/cli/run.py", "import os, rich.live, importlib\nimportlib.import_module(spec)"),

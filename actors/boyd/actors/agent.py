@@ -9,11 +9,12 @@ from typing import Any, Final
 from boyd.actors.budget import Budget
 from boyd.actors.conversation.turns import Turn, text_turn
 from boyd.actors.events import Reject
-from boyd.actors.patterns.react import ReAct, Step, place_of
+from boyd.actors.patterns.react import ReAct, Step
 from boyd.actors.providers.protocol import Provider
 from boyd.actors.providers.resolve import model_from
 from boyd.actors.runs.actor import Outcome, RunActor
 from boyd.actors.runs.runnable import Runnable
+from boyd.actors.runs.settling import recorded_calls
 from boyd.actors.runs.spec import RunSpec
 from boyd.actors.step.step import (
     STEP_SUPERVISION,
@@ -25,8 +26,7 @@ from boyd.actors.step.step import (
 )
 from boyd.actors.step.transforms import Transform, instructions
 from boyd.actors.tools.define import AnyTool
-from boyd.actors.tools.journal import read_journal
-from boyd.actors.tools.progress import OpenCalls, Progress
+from boyd.actors.tools.progress import Progress
 from boyd.actors.tools.questions import questions_of, record_answer
 from boyd.actors.tools.toolbox import check_tools, open_toolbox
 from boyd.runtime import Context
@@ -126,6 +126,7 @@ class AgentRun(RunActor):
         agent, spec = self.definition, self.spec
         assert isinstance(agent, Agent), "Agent.actor makes this"
         await self.write_start(self.given or "")
+        spec.inflight.transcripts.add(spec.thread)
         step = await ctx.spawn(
             StepActor, spec, agent.step_config(), name="step", supervision=STEP_SUPERVISION
         )
@@ -136,24 +137,17 @@ class AgentRun(RunActor):
             await self._close_open_calls(step, turns)
             await step.ask(Submit(turn=text_turn("user", self.given, id=spec.id)))
         end = await agent.pattern.go(step, toolbox, ctx)
+        spec.inflight.transcripts.discard(spec.thread)
         if not isinstance(end, Turn):
             return Outcome(pending=end)
         return Outcome(output=_TEXT.encode(end.text))
 
     async def _close_open_calls(self, step: Step, turns: Sequence[Turn]) -> None:
-        """A new message comes where calls were left open: each gets its result first, so that none ever lacks one."""
-        last = turns[-1] if turns else None
-        if last is None or not last.calls:
+        """A new message comes where calls stand open: each is answered first, so that none ever lacks its result."""
+        if not turns or not turns[-1].calls:
             return
-        spec, progress = self.spec, Progress(why_not=_WENT_ON)
-        ledger, calls = (
-            spec.system.ledger,
-            OpenCalls(turn=last, place=place_of(last), progress=progress),
-        )
-        keys = {f"{calls.place}.{n}": n for n in range(len(last.calls))}
-        journal = await read_journal(ledger, spec.thread, keys)
-        progress.results.update({keys[key]: one for key, one in journal.results.items()})
-        progress.begun.update(keys[key] for key in journal.begun)
+        spec, ledger = self.spec, self.spec.system.ledger
+        calls = await recorded_calls(spec, turns[-1], Progress(why_not=_WENT_ON))
         for question in await questions_of(ledger, spec.thread):
             if question.asked.waits:
                 await record_answer(ledger, question, Reject(_WENT_ON), spec.lease)

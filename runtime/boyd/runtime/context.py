@@ -163,9 +163,10 @@ class Context:
 class Fanout:
     """The nursery of `ctx.open_nursery()`."""
 
-    __slots__ = ("_nursery", "_system", "cancel_scope")
+    __slots__ = ("_last", "_nursery", "_system", "cancel_scope")
 
     def __init__(self, nursery: trio.Nursery, system: System) -> None:
+        self._last: trio.Event | None = None
         self._nursery = nursery
         self._system = system
         self.cancel_scope = nursery.cancel_scope
@@ -173,7 +174,14 @@ class Fanout:
     def start_soon(self, fn: Callable[[*Ts], Awaitable[object]], /, *args: *Ts) -> None:
         """Run `fn(*args)` beside the others; the block ends when all have ended."""
 
+        before, mine = self._last, trio.Event()
+        self._last = mine
+
         async def go() -> None:
+            # Trio starts siblings in any order; the dispatcher is to meet them in theirs.
+            if before is not None:
+                await before.wait()
+            mine.set()
             await self._system.dispatcher.enter()
             await fn(*args)
 

@@ -10,7 +10,6 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Final, TypeVar, TypeVarTuple, cast
 
-import attrs
 import trio
 
 from boyd.runtime.actor import Actor
@@ -473,46 +472,45 @@ async def open_system(
             ledger = await stack.enter_async_context(open_memory_ledger(seams=seams))
         elif isinstance(ledger, str):
             ledger = await stack.enter_async_context(open_ledger(ledger, seams=seams))
+        alive = trio.CancelScope(shield=True)
         async with _one_group(), trio.open_nursery() as outer:
-            inner: _Stage = await outer.start(_hold_stage)
-            system = System(
-                name=name,
-                seams=seams,
-                ledger=ledger,
-                nursery=inner.nursery,
-                cancel_scope=outer.cancel_scope,
-                ask_timeout=ask_timeout,
-                grace=grace,
-            )
-            inner.nursery.start_soon(system.run_services)
             try:
-                yield system
-                await system.shut_down(drain)
+                # Shielded for one turn of the loop: a start that is cancelled would wait for the stage's end.
+                with trio.CancelScope(shield=True):
+                    nursery: trio.Nursery = await outer.start(_hold_stage, alive)
+                system = System(
+                    name=name,
+                    seams=seams,
+                    ledger=ledger,
+                    nursery=nursery,
+                    cancel_scope=outer.cancel_scope,
+                    ask_timeout=ask_timeout,
+                    grace=grace,
+                )
+                nursery.start_soon(system.run_services)
+                try:
+                    yield system
+                    await system.shut_down(drain)
+                finally:
+                    if sys.exc_info()[0] is not None:
+                        await _stop_in_passing(system, grace)
+                    system.closing = True
             finally:
-                if sys.exc_info()[0] is not None:
-                    await _stop_in_passing(system, grace)
-                system.closing = True
-                inner.alive.cancel()
+                alive.cancel()
 
 
-@attrs.frozen
-class _Stage:
-    """The nursery of the actors, and the scope that ends it."""
-
-    nursery: trio.Nursery
-    alive: trio.CancelScope
-
-
-async def _hold_stage(task_status: trio.TaskStatus[_Stage]) -> None:
-    """Keep the actors' nursery, which a cancel from outside does not reach.
+async def _hold_stage(
+    alive: trio.CancelScope, task_status: trio.TaskStatus[trio.Nursery]
+) -> None:
+    """Keep the actors' nursery, which a cancel from outside does not reach, until `alive` is cancelled.
 
     Such a cancel unwinds the user's block; its end then stops the actors, who
     can still finish what must be finished. An actor's failure leaves through
     here and cancels the block.
     """
-    with trio.CancelScope(shield=True) as alive:
+    with alive:
         async with trio.open_nursery() as nursery:
-            task_status.started(_Stage(nursery, alive))
+            task_status.started(nursery)
             await trio.sleep_forever()
 
 

@@ -116,7 +116,10 @@ def _last_two_cycles(turns: Sequence[Turn]) -> Sequence[Turn]:
 
 def _question(view: object, cycle: Cycle) -> str:
     brief = getattr(view, "brief", None)
-    told = [f"Cycle {cycle.number}. The orientation:", brief() if callable(brief) else result_text(view)]
+    told = [
+        f"Cycle {cycle.number}. The orientation:",
+        brief() if callable(brief) else result_text(view),
+    ]
     return "\n".join([*told, *cycle.guidance, _ASK])
 
 

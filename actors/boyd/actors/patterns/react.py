@@ -11,7 +11,7 @@ from boyd.actors.conversation.turns import Turn
 from boyd.actors.events import Pending
 from boyd.actors.step.step import Submit, TakeTurn, Transcript
 from boyd.actors.tools.dispatch import dispatch
-from boyd.actors.tools.progress import OpenCalls, Progress
+from boyd.actors.tools.progress import OpenCalls
 from boyd.actors.tools.toolbox import Toolbox
 from boyd.runtime import BoydError, Context, Ref, failure
 
@@ -59,7 +59,7 @@ class ReAct:
                 if not last.calls:
                     return last
                 made = _turns_made(turns)
-                calls = OpenCalls(turn=last, place=place_of(last), progress=Progress())
+                calls = OpenCalls(turn=last)
                 if made >= self.max_turns:
                     calls.progress.why_not = f"the run stopped at its limit of {made} turns"
                     await step.ask(Submit(turn=calls.answer()))
@@ -70,11 +70,6 @@ class ReAct:
                 turns.append(calls.answer())
             turns.append(await step.ask(TakeTurn(id=f"{toolbox.spec.thread}#{len(turns)}")))
             fresh = True
-
-
-def place_of(turn: Turn) -> str:
-    """What names the calls of a turn in the journal of its thread."""
-    return turn.id.rpartition("#")[2]
 
 
 def _turns_made(turns: Sequence[Turn]) -> int:
@@ -92,7 +87,7 @@ async def _make(
 ) -> tuple[Pending, ...]:
     """Make the calls of a turn and append the tool turn that answers each once; or what must be answered first.
 
-    Until then the run knows of them: cancelled half-way, it answers them at its end.
+    The run knows of them meanwhile: cancelled half-way, it answers them at its end.
     """
     spec, progress = toolbox.spec, calls.progress
     spec.inflight.calls[spec.thread] = calls
@@ -100,9 +95,7 @@ async def _make(
         await dispatch(toolbox, calls.turn.calls, calls.place, progress, ctx, fresh=fresh)
     except BudgetExceeded:
         await step.ask(Submit(turn=calls.answer()))
-        spec.inflight.calls.pop(spec.thread, None)
         raise
     if not progress.pending:
         await step.ask(Submit(turn=calls.answer()))
-    spec.inflight.calls.pop(spec.thread, None)
     return tuple(pending for _, pending in sorted(progress.pending.items()))

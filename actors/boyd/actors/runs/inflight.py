@@ -6,8 +6,6 @@ lets a crash within the process cost less, and an orderly end leave nothing open
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import attrs
 
 from boyd.actors.conversation.turns import Turn
@@ -21,7 +19,8 @@ class InFlight:
     """Shared by all actors of a run and of the runs within it, whatever crashes among them.
 
     Attributes:
-        calls: the turn in each thread whose calls are being made.
+        transcripts: threads in which an agent is at work, so that calls may stand open.
+        calls: those that are being made, by thread.
         turns: made by a model and paid for, but not yet appended, by id.
         charged: the last dispatch of each thread that the budget was charged for.
         asked: threads with calls that were passed by until somebody approves them.
@@ -30,6 +29,7 @@ class InFlight:
         closed: the outermost run has been left; nothing may join it any more.
     """
 
+    transcripts: set[str] = attrs.field(factory=set[str])
     calls: dict[str, OpenCalls] = attrs.field(factory=dict[str, OpenCalls])
     turns: dict[str, Turn] = attrs.field(factory=dict[str, Turn])
     charged: dict[str, str] = attrs.field(factory=dict[str, str])
@@ -37,11 +37,6 @@ class InFlight:
     cycles: dict[str, tuple[int, float]] = attrs.field(factory=dict[str, tuple[int, float]])
     errors: dict[str, Exception] = attrs.field(factory=dict[str, Exception])
     closed: bool = False
-
-    def take_calls(self, thread: str) -> Iterator[tuple[str, OpenCalls]]:
-        """Hand over what is open in `thread` and in the threads below it."""
-        for name in [one for one in self.calls if is_within(one, thread)]:
-            yield name, self.calls.pop(name)
 
 
 def is_within(thread: str, outer: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from boyd.actors.conversation.artifacts import Artifact, Delta
 from boyd.actors.providers.protocol import Provider, Request
-from boyd.runtime import Actor, Context, Headers, Ref, Replies, Supervision, message, receives
+from boyd.runtime import Actor, ActorStopped, Context, Headers, Ref, Replies, Supervision, message, receives
 
 __all__ = ["PROVIDER_SUPERVISION", "AskModel", "ProviderActor"]
 
@@ -34,5 +34,8 @@ class ProviderActor(Actor[AskModel]):
         async with self.provider.open_stream(ask.request) as stream:
             async for item in stream:
                 await ctx.system.dispatcher.enter()  # the network has woken this task
-                await ask.into.send(item)
+                try:
+                    await ask.into.send(item)
+                except ActorStopped:
+                    return  # nobody listens any more
         await ctx.system.dispatcher.enter()

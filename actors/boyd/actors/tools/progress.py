@@ -42,15 +42,20 @@ class Progress:
 
 @attrs.frozen(kw_only=True, eq=False)
 class OpenCalls:
-    """The calls of a turn, while they are not answered in its thread.
-
-    Attributes:
-        place: names the dispatch within the thread, as its journal does.
-    """
+    """The calls of a turn, while they are not answered in its thread."""
 
     turn: Turn
-    place: str
-    progress: Progress
+    progress: Progress = attrs.field(factory=Progress)
+
+    @property
+    def place(self) -> str:
+        """What names the dispatch of these calls within the thread, as its journal does."""
+        return self.turn.id.rpartition("#")[2]
+
+    @property
+    def keys(self) -> list[str]:
+        """The journal's key of each call."""
+        return [f"{self.place}.{n}" for n in range(len(self.turn.calls))]
 
     def answer(self) -> Turn:
         """The tool turn that answers each call once, in call order."""
@@ -59,7 +64,7 @@ class OpenCalls:
 
     def outcomes(self) -> dict[str, ToolResult]:
         """The results that there are, by the keys of the journal."""
-        return {f"{self.place}.{n}": result for n, result in sorted(self.progress.results.items())}
+        return {self.keys[n]: result for n, result in sorted(self.progress.results.items())}
 
 
 def error_result(call: ToolCall, text: str) -> ToolResult:

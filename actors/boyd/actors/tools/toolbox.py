@@ -11,7 +11,7 @@ from boyd.actors.events import Call
 from boyd.actors.runs.spec import RunSpec
 from boyd.actors.tools.actor import InvokeTool, ToolActor, tool_supervision
 from boyd.actors.tools.define import AnyTool
-from boyd.runtime import Context, Ref
+from boyd.runtime import Context, Gate, Ref
 
 __all__ = ["MOST_AT_ONCE", "Toolbox", "check_tools", "open_toolbox"]
 
@@ -21,22 +21,15 @@ MOST_AT_ONCE = 16
 
 @attrs.define(eq=False)
 class _Worker:
-    """One actor of a tool, and how many calls it has to make."""
-
-    ref: Ref[InvokeTool]
-    load: int = 0
-
-
-@attrs.define(eq=False)
-class _Crew:
-    """The actors of one tool.
+    """One actor of a tool, and how many calls it has to make.
 
     Attributes:
-        size: how many there are or are about to be.
+        there: opened once it lives.
     """
 
-    workers: list[_Worker]
-    size: int = 1
+    there: Gate
+    load: int = 0
+    ref: Ref[InvokeTool] | None = None
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -55,23 +48,26 @@ class Toolbox:
     waits: bool
     ctx: Context
     refusal: Callable[[Call], str | None] | None = None
-    _crews: Mapping[str, _Crew] = attrs.field(alias="crews")
+    _workers: Mapping[str, list[_Worker]] = attrs.field(alias="workers")
 
     def path(self, tool: str) -> str:
         """Where the tool lives."""
-        return self._crews[tool].workers[0].ref.path
+        return f"{self.ctx.ref.path}/{_name(tool, 1)}"
 
     @asynccontextmanager
     async def lend(self, name: str) -> AsyncGenerator[Ref[InvokeTool]]:
         """An actor of a tool, for one call: an idle one if there is one or may be one more."""
-        crew = self._crews[name]
-        worker = min(crew.workers, key=lambda one: one.load)
-        if worker.load and crew.size < MOST_AT_ONCE:
-            crew.size += 1
-            worker = _Worker(await _spawn(self.ctx, self.spec, self.tools[name], crew.size), 1)
-            crew.workers.append(worker)
+        workers = self._workers[name]
+        worker = min(workers, key=lambda one: one.load)
+        if worker.load and len(workers) < MOST_AT_ONCE:
+            worker = _Worker(Gate(self.ctx.system.dispatcher))
+            workers.append(worker)
+            worker.load += 1
+            await _start(worker, self.ctx, self.spec, self.tools[name], len(workers))
         else:
             worker.load += 1
+            await worker.there.wait()
+        assert worker.ref is not None, "it is there"
         try:
             yield worker.ref
         finally:
@@ -82,14 +78,21 @@ async def open_toolbox(
     ctx: Context, spec: RunSpec, tools: Sequence[AnyTool], *, waits: bool
 ) -> Toolbox:
     """Spawn an actor for each tool, under the actor of `ctx`."""
-    crews = {tool.name: _Crew([_Worker(await _spawn(ctx, spec, tool, 1))]) for tool in tools}
+    workers = {tool.name: [_Worker(Gate(ctx.system.dispatcher))] for tool in tools}
+    for tool in tools:
+        await _start(workers[tool.name][0], ctx, spec, tool, 1)
     named = {tool.name: tool for tool in tools}
-    return Toolbox(spec=spec, tools=named, waits=waits, ctx=ctx, crews=crews)
+    return Toolbox(spec=spec, tools=named, waits=waits, ctx=ctx, workers=workers)
 
 
-async def _spawn(ctx: Context, spec: RunSpec, tool: AnyTool, number: int) -> Ref[InvokeTool]:
-    name = f"tool-{tool.name}.{number}" if number > 1 else f"tool-{tool.name}"
-    return await ctx.spawn(ToolActor, tool, spec, name=name, supervision=tool_supervision(tool))
+def _name(tool: str, number: int) -> str:
+    return f"tool-{tool}.{number}" if number > 1 else f"tool-{tool}"
+
+
+async def _start(worker: _Worker, ctx: Context, spec: RunSpec, tool: AnyTool, number: int) -> None:
+    name, supervision = _name(tool.name, number), tool_supervision(tool)
+    worker.ref = await ctx.spawn(ToolActor, tool, spec, name=name, supervision=supervision)
+    worker.there.open()
 
 
 def check_tools(tools: Sequence[AnyTool]) -> tuple[AnyTool, ...]:
