@@ -17,7 +17,7 @@ import trio
 from boyd.runtime import open_system
 from tests.actors.ooda_story import make_ooda
 
-CYCLES = 12
+CYCLES = 6
 
 
 class Kept(Counter[str]):

@@ -102,10 +102,11 @@ def test_g9_m9_an_ooda_killed_at_random_moments_goes_on_to_an_equal_end(
         number += 1
         folder = tmp_path / str(number)
         output = None
-        for _ in range(5):
+        for _ in range(8):
             child = program.begin(folder)
-            time.sleep(chance.random() * seconds / 2)
-            os.kill(child, signal.SIGKILL)
+            time.sleep(chance.random() * seconds / 3)
+            with suppress(ProcessLookupError):  # it was quicker
+                os.kill(child, signal.SIGKILL)
             output = program.end(folder)
             if output is not None:
                 break

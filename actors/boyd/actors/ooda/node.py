@@ -9,6 +9,7 @@ import attrs
 
 from boyd.actors.ooda.cycle import Cycle, NodeDone
 from boyd.actors.ooda.phases import Phase
+from boyd.actors.runs.parallel import answer_in
 from boyd.actors.runs.place import Place
 from boyd.actors.runs.spec import RunSpec
 from boyd.runtime import Actor, Context, Replies, Supervision, message, receives
@@ -68,7 +69,11 @@ class NodeActor(Actor[Perform]):
             options[self.phase.wants_cycle] = request.cycle
         if self.phase.wants_context:
             options[self.phase.wants_context] = ctx
-        product = await self.call(*self._decoded(request.inputs, foreign=False), **options)
+        inputs = self._decoded(request.inputs, foreign=False)
+        try:
+            product = await self.call(*inputs, **options)
+        except ExceptionGroup as group:  # of the user's own nursery
+            raise answer_in(group) or group from group
         await (
             ctx.system.dispatcher.enter()
         )  # the user's code may have waited for something of its own

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 
 from boyd.runtime import Context
+from boyd.runtime.failure import is_answer
 
-__all__ = ["in_parallel"]
+__all__ = ["answer_in", "in_parallel"]
 
 
 async def in_parallel(ctx: Context, jobs: Sequence[Callable[[], Awaitable[object]]]) -> None:
@@ -28,3 +29,14 @@ async def in_parallel(ctx: Context, jobs: Sequence[Callable[[], Awaitable[object
             nursery.start_soon(one, job)
     if failed:
         raise failed[0]
+
+
+def answer_in(group: ExceptionGroup[Exception]) -> Exception | None:
+    """The first error of a group in which nothing but answers is, such as budgets that were reached in parallel."""
+    first: Exception | None = None
+    for error in group.exceptions:
+        found = answer_in(error) if isinstance(error, ExceptionGroup) else error
+        if found is None or not is_answer(found):
+            return None
+        first = first or found
+    return first
