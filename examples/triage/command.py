@@ -3,8 +3,9 @@
 import re
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO, Final
+from typing import Final, cast
 
 import attrs
 import trio
@@ -130,8 +131,8 @@ def _provider(model: str, base_url: str | None) -> Provider:
     return provider
 
 
-def _stdin() -> BinaryIO:
-    return sys.stdin.buffer
+def _stdin() -> BufferedReader:
+    return cast("BufferedReader", sys.stdin.buffer)
 
 
 def _safe(name: str) -> str:

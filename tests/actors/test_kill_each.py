@@ -241,3 +241,35 @@ async def test_a_crash_is_decided_in_the_threads_own_supervision_thread(
 async def _settled(system: System) -> None:
     while not await system.ledger.tip("t/supervision"):
         await trio.sleep(0.01)
+
+
+@pytest.mark.parametrize("make", SCENES, ids=lambda one: one.__name__)
+async def test_an_actor_that_is_killed_before_it_has_begun_costs_nothing(
+    make: Callable[[], Scene], autojump_clock: trio.abc.Clock
+) -> None:
+    """Its spawner learns of it, and starts over."""
+    plain = await play(make())
+    for path in sorted(plain.paths):
+        scene = make()
+        async with open_system() as system:
+            killed = False
+
+            def kill(path: str = path, system: System = system) -> None:
+                nonlocal killed
+                if not killed and path in system.paths():
+                    killed = True
+                    system.crash(path)
+
+            class Instrument(trio.abc.Instrument):
+                def after_task_step(self, task: trio.lowlevel.Task) -> None:
+                    kill()  # noqa: B023
+
+            instrument = Instrument()
+            trio.lowlevel.add_instrument(instrument)
+            try:
+                result = await scene.definition.run(scene.given, system=system, thread="t")
+            finally:
+                trio.lowlevel.remove_instrument(instrument)
+        assert killed
+        assert result.output == plain.output, path
+        assert scene.effects() == plain.effects, path

@@ -7,6 +7,7 @@ import trio
 
 from boyd.actors.agent import Agent
 from boyd.actors.events import Approve
+from boyd.actors.ooda.cycle import CycleComplete
 from boyd.actors.providers.errors import ModelError
 from boyd.actors.swarm.blackboard import Blackboard
 from boyd.actors.swarm.swarm import MemberFinished, Swarm, SwarmStarted
@@ -211,11 +212,11 @@ async def test_the_crash_of_a_member_is_told_in_that_members_thread(
     swarm, _ = make_swarm()
     async with open_system() as system:
         async with swarm.open_run(None, system=system, thread="t") as run:
-            crashed = False
-            async for _ in run:
-                if not crashed and "/swarm/scout-1/observe" in system.paths():
-                    crashed = True
+            async for event in run:
+                if isinstance(event, CycleComplete) and event.agent == "scout-1":
                     system.crash("/swarm/scout-1/observe")
+                    break
+            await run.wait()
         while not await decisions(system.ledger):
             await system.sleep(0.01)
         assert await system.ledger.tip("t/scout-1/supervision") == 1

@@ -46,12 +46,13 @@ from boyd.runtime.ledger import (
 )
 from boyd.runtime.mailbox import Mailbox, Overflow
 from boyd.runtime.messages import Replies, message
+from boyd.runtime.opening import open_system
 from boyd.runtime.ref import Ref
 from boyd.runtime.restart import Restart, Supervision
 from boyd.runtime.seams import Seams
 from boyd.runtime.statistics import ActorStatistics
 from boyd.runtime.supervision import DeadLetter, SupervisorDecided, Terminated
-from boyd.runtime.system import System, open_system
+from boyd.runtime.system import System
 
 __all__ = [
     "ANY",

@@ -19,10 +19,16 @@ from typing import (
 
 import attrs
 
+from boyd.runtime.annotations import local_names, mentioned, own_annotations
+from boyd.runtime.forms.form import type_name
+from boyd.runtime.forms.unions import is_union
+
 if TYPE_CHECKING:
+    from types import FrameType
+
     from boyd.runtime.context import Context
 
-__all__ = ["Actor", "actor", "receives"]
+__all__ = ["Actor", "Handler", "actor", "receives"]
 
 M = TypeVar("M")
 S = TypeVar("S")
@@ -39,20 +45,46 @@ def receives(
     """Mark the method that handles one message class, the annotation of its first parameter."""
     if not inspect.iscoroutinefunction(method):
         raise TypeError(f"{method.__qualname__} must be `async def` to receive messages")
-    setattr(method, _MARK, _names_around(2))
+    frame = inspect.currentframe()
+    parameter = _parameter(method, 1)
+    setattr(method, _MARK, _locals_for(parameter, frame.f_back if frame else None))
     return method
 
 
-def _names_around(depth: int) -> dict[str, object]:
-    """Local names of the functions around a definition, for annotations that are text."""
-    frame = inspect.currentframe()
-    for _ in range(depth):
-        frame = frame.f_back if frame else None
-    names: dict[str, object] = {}
-    while frame is not None and frame.f_locals is not frame.f_globals:
-        names = {**frame.f_locals, **names}
-        frame = frame.f_back
-    return names
+def _parameter(fn: Callable[..., object], index: int) -> inspect.Parameter:
+    """The one that is the message, before a Context."""
+    parameters = list(inspect.signature(fn).parameters.values())
+    if len(parameters) != index + 2:
+        raise TypeError(f"{fn.__qualname__} must take a message and a Context, and nothing else")
+    return parameters[index]
+
+
+def _locals_for(parameter: inspect.Parameter, frame: FrameType | None) -> dict[str, object]:
+    return local_names(frame, mentioned([parameter.annotation]))
+
+
+def _accepted_by(
+    fn: Callable[..., object], parameter: inspect.Parameter, names: Mapping[str, object]
+) -> tuple[type, ...]:
+    """The message classes that a parameter is annotated with."""
+    annotation: object = parameter.annotation
+    if annotation is inspect.Parameter.empty:
+        raise TypeError(
+            f"{fn.__qualname__}: annotate `{parameter.name}` with the message that it receives"
+        )
+    if isinstance(annotation, str):
+        scope = {**getattr(fn, "__globals__", {}), **names}
+        try:
+            annotation = eval(annotation, scope)  # noqa: S307  # the program's own annotation, as typing.get_type_hints does
+        except NameError as error:
+            raise TypeError(f"{fn.__qualname__}: {error.name} cannot be found") from error
+    return _members(annotation)
+
+
+def _members(union: object) -> tuple[type, ...]:
+    """The classes of a class or a union of them."""
+    members = get_args(union) if is_union(union) else (union,)
+    return tuple(cast("type", get_origin(one) or one) for one in members)
 
 
 @dataclass_transform(field_specifiers=(attrs.field,))
@@ -74,10 +106,10 @@ class Actor(Generic[M]):
         """Runs before the first message of each life. An error here is a crash (and `spawn` raises it)."""
 
     async def stopped(self, ctx: Context) -> None:
-        """Runs after the last message, when the actor stops for good; bounded by its `shutdown` seconds."""
+        """Runs after the last message, when the actor stops for good; bounded by its `shutdown` seconds.
 
-    def released(self) -> None:
-        """Runs at the end of each life, whatever ended it: stop, crash or cancel. For files and the like; may not wait."""
+        Not after a kill.
+        """
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -89,10 +121,10 @@ class Actor(Generic[M]):
 
 
 def _refuse_mutable_defaults(cls: type) -> None:
-    for name in cls.__dict__.get("__annotations__", {}):
+    for name in own_annotations(cls):
         value = cls.__dict__.get(name)
         if isinstance(value, (list, dict, set, bytearray)):
-            kind = type(value).__name__
+            kind = type(cast("object", value)).__name__
             raise TypeError(
                 f"{cls.__name__}.{name}: this {kind} would be shared by every life of the actor; "
                 f"write attrs.field(factory={kind})"
@@ -105,10 +137,8 @@ def _accepted(cls: type) -> tuple[type, ...] | None:
         origin = get_origin(base)
         if isinstance(origin, type) and issubclass(origin, Actor):
             union = get_args(base)[0]
-            if isinstance(union, TypeVar):
-                return None
-            return tuple(get_origin(one) or one for one in (get_args(union) or (union,)))
-    inherited = getattr(cls, "__boyd_handlers__", {})
+            return None if isinstance(union, TypeVar) else _members(union)
+    inherited: Mapping[type, Handler] = getattr(cls, "__boyd_handlers__", {})
     return tuple(inherited) or None
 
 
@@ -116,71 +146,42 @@ def _handlers(cls: type, accepted: tuple[type, ...]) -> Mapping[type, Handler]:
     found: dict[type, Handler] = {}
     for name in dir(cls):
         method = getattr(cls, name, None)
-        around = getattr(method, _MARK, None)
-        if around is None:
+        names = getattr(method, _MARK, None)
+        if method is None or names is None:
             continue
-        kind = _first_parameter(cast("Any", method), around)
-        if kind not in accepted:
-            raise TypeError(
-                f"{cls.__name__}.{name} receives {_name(kind)}, which {cls.__name__} does not accept"
-            )
-        if kind in found:
-            raise TypeError(f"{cls.__name__} has two @receives methods for {_name(kind)}")
-        found[kind] = cast("Handler", method)
+        for kind in _accepted_by(method, _parameter(method, 1), names):
+            if kind not in accepted:
+                raise TypeError(
+                    f"{cls.__name__}.{name} receives {type_name(kind)}, which {cls.__name__} does not accept"
+                )
+            if kind in found:
+                raise TypeError(f"{cls.__name__} has two @receives methods for {type_name(kind)}")
+            found[kind] = method
     for kind in accepted:
         if kind not in found:
             raise TypeError(
-                f"{cls.__name__} accepts {_name(kind)}, but has no @receives method for it"
+                f"{cls.__name__} accepts {type_name(kind)}, but has no @receives method for it"
             )
     return {kind: found[kind] for kind in accepted}
-
-
-def _name(kind: object) -> str:
-    return getattr(kind, "__name__", str(kind))
-
-
-def _first_parameter(
-    fn: Callable[..., object], around: Mapping[str, object], index: int = 1
-) -> type:
-    parameters = list(inspect.signature(fn).parameters.values())
-    if len(parameters) <= index:
-        raise TypeError(f"{fn.__qualname__} must take a message and a Context")
-    annotation: object = parameters[index].annotation
-    if isinstance(annotation, str):
-        scope = {**getattr(fn, "__globals__", {}), **around}
-        try:
-            annotation = eval(annotation, scope)  # noqa: S307  # the program's own annotation, as typing.get_type_hints does
-        except NameError as error:
-            raise TypeError(f"{fn.__qualname__}: {error.name} cannot be found") from error
-    if annotation is inspect.Parameter.empty:
-        raise TypeError(
-            f"{fn.__qualname__}: annotate `{parameters[index].name}` with the message that it receives"
-        )
-    return cast("type", get_origin(annotation) or annotation)
 
 
 def actor(
     fn: Callable[[M, Context], Coroutine[object, object, object]], /
 ) -> Callable[[], Actor[M]]:
     """Make one async function a factory of actors: `spawn(fn)` runs it for each message."""
-    around = _names_around(2)
-    annotation = _first_parameter(fn, around, 0)
-    members = get_args(_resolved(fn, around)) or (annotation,)
+    if not inspect.iscoroutinefunction(fn):
+        raise TypeError(f"{fn.__qualname__} must be `async def` to be an actor")
+    frame = inspect.currentframe()
+    parameter = _parameter(fn, 0)
+    accepted = _accepted_by(fn, parameter, _locals_for(parameter, frame.f_back if frame else None))
 
     async def handle(_self: object, message: Any, ctx: Context) -> object:  # noqa: ANN401
         return await fn(message, ctx)
 
-    body = {
-        "__boyd_handlers__": dict.fromkeys(members, handle),
+    body: dict[str, object] = {
+        "__boyd_handlers__": dict.fromkeys(accepted, handle),
         "__doc__": fn.__doc__,
         "__module__": fn.__module__,
         "__qualname__": fn.__qualname__,
     }
-    return cast("Callable[[], Actor[M]]", type(Actor)(fn.__name__, (Actor,), body))
-
-
-def _resolved(fn: Callable[..., object], around: Mapping[str, object]) -> object:
-    annotation: object = next(iter(inspect.signature(fn).parameters.values())).annotation
-    if isinstance(annotation, str):
-        return eval(annotation, {**getattr(fn, "__globals__", {}), **around})  # noqa: S307
-    return annotation
+    return cast("Callable[[], Actor[M]]", type(fn.__name__, (Actor,), body))

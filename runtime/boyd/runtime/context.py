@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
 import trio
 
-from boyd.runtime.post import background, current_cell, current_headers
+from boyd.runtime.errors import NotAccepted
+from boyd.runtime.incarnation import Birth
+from boyd.runtime.mailbox import Mailbox
+from boyd.runtime.origin import Errand, origin
+from boyd.runtime.restart import Supervision
+from boyd.runtime.supervision import Terminated
 
 if TYPE_CHECKING:
     from boyd.runtime.actor import Actor
     from boyd.runtime.cell import Cell
     from boyd.runtime.envelope import Headers
-    from boyd.runtime.mailbox import Mailbox
     from boyd.runtime.ref import Ref
-    from boyd.runtime.restart import Supervision
     from boyd.runtime.system import System
 
 __all__ = ["Context", "Fanout", "current_context"]
@@ -53,11 +57,16 @@ class Context:
     @property
     def headers(self) -> Headers:
         """What travels with the message in hand, and with all that is sent while handling it."""
-        return self._cell.headers
+        return self._bearer.headers
 
     @headers.setter
     def headers(self, headers: Headers) -> None:
-        self._cell.headers = headers
+        self._bearer.headers = headers
+
+    @property
+    def _bearer(self) -> Cell | Errand:
+        who = origin.get()
+        return who if isinstance(who, Errand) and who.cell is self._cell else self._cell
 
     @property
     def attempt(self) -> int:
@@ -92,63 +101,53 @@ class Context:
         supervision: Supervision | None = None,
     ) -> Ref[M]:
         """As `System.spawn`, for a child: it stops when this actor stops or restarts."""
-        return await self._cell.system.spawn_under(
-            self._cell, factory, args, name, mailbox, supervision
-        )
+        birth = Birth(factory, args, mailbox or Mailbox(), supervision or Supervision())
+        return await self._cell.system.spawn_under(self._cell, birth, name)
 
     @asynccontextmanager
-    async def open_nursery(self) -> AsyncIterator[Fanout]:
+    async def open_nursery(self) -> AsyncGenerator[Fanout]:
         """Fan-out within a handler: a Trio nursery whose tasks start in the dispatcher's order."""
-        async with trio.open_nursery() as nursery:
-            yield Fanout(nursery, self._cell.system)
-        await self._cell.system.dispatcher.enter()
+        try:
+            async with trio.open_nursery() as nursery:
+                yield Fanout(nursery, self._cell.system)
+        finally:
+            # Trio has woken this task when the last of the others ended.
+            await self._cell.system.dispatcher.enter()
 
     def start_soon(self, fn: Callable[[*Ts], Awaitable[object]], /, *args: *Ts) -> None:
         """Long work beside the mailbox, ended with this life. What it returns (if not None) is told to the actor.
 
         An error in it is a crash of the actor.
         """
-        cell, headers = self._cell, self._cell.headers
-
-        async def work() -> None:
-            background.set(True)
-            current_cell.set(cell)
-            current_headers.set(headers)
-            try:
-                with scope:
-                    await cell.system.dispatcher.enter()
-                    result = await fn(*args)
-                    if result is not None:
-                        cell.tell_self(result)
-            except Exception as error:  # noqa: BLE001  # it becomes the actor's crash
-                if not scope.cancel_called:
-                    cell.crash(error)
-            finally:
-                cell.background.discard(scope)
-
-        scope = trio.CancelScope()
-        cell.background.add(scope)
-        cell.system.start_soon(work)
+        self._cell.errands.start_soon(fn, args)
 
     def start_timer(self, key: str, message: object, /, *, after: float) -> None:
-        """Have `message` told to this actor in `after` seconds. The same key again replaces it."""
-        self.cancel_timer(key)
-        cell = self._cell
+        """Have `message` told to this actor in `after` seconds, whether or not its mailbox is full.
 
-        def fire() -> None:
-            cell.timers.pop(key, None)
-            cell.force(message)
+        The same key again replaces it: what was replaced or cancelled never
+        arrives. Timers do not outlive a restart.
 
-        cell.timers[key] = cell.system.deadlines.at(cell.system.clock.now() + after, fire)
+        Raises:
+            NotAccepted, EncodeError: as `Ref.tell`, and now.
+        """
+        self._cell.timers.start(key, message, after)
 
     def cancel_timer(self, key: str, /) -> None:
-        """It will not fire. Idempotent."""
-        due = self._cell.timers.pop(key, None)
-        if due is not None:
-            due.cancel()
+        """It will not arrive. Idempotent."""
+        self._cell.timers.cancel(key)
 
     def watch(self, ref: Ref[Any], /) -> None:
-        """Have one `Terminated` told to this actor when `ref` has stopped; at once if it has already."""
+        """Have one `Terminated` told to this actor when `ref` has stopped; at once if it has already.
+
+        It comes after the last message of `ref`, also into a full mailbox, and
+        to a later life of this actor if need be.
+
+        Raises:
+            NotAccepted: this actor has no method for `Terminated`.
+        """
+        if Terminated not in self._cell.accepted:
+            kind = self._cell.kind
+            raise NotAccepted(f"{kind} cannot watch: it has no @receives method for Terminated")
         self._cell.system.watch(self._cell, ref)
 
     def publish(self, topic: str, message: object, /) -> None:
@@ -163,32 +162,21 @@ class Context:
 class Fanout:
     """The nursery of `ctx.open_nursery()`."""
 
-    __slots__ = ("_last", "_nursery", "_system", "cancel_scope")
+    __slots__ = ("_nursery", "_system", "cancel_scope")
 
     def __init__(self, nursery: trio.Nursery, system: System) -> None:
-        self._last: trio.Event | None = None
         self._nursery = nursery
         self._system = system
         self.cancel_scope = nursery.cancel_scope
 
     def start_soon(self, fn: Callable[[*Ts], Awaitable[object]], /, *args: *Ts) -> None:
         """Run `fn(*args)` beside the others; the block ends when all have ended."""
-
-        before, mine = self._last, trio.Event()
-        self._last = mine
-
-        async def go() -> None:
-            # Trio starts siblings in any order; the dispatcher is to meet them in theirs.
-            if before is not None:
-                await before.wait()
-            mine.set()
-            await self._system.dispatcher.enter()
-            await fn(*args)
-
-        self._nursery.start_soon(go)
+        self._system.dispatcher.start_soon(self._nursery, partial(fn, *args))
 
 
 def current_context() -> Context | None:
-    """The context of the actor whose handler this task runs, or None outside any actor."""
-    cell = current_cell.get()
-    return None if cell is None else Context(cell)
+    """The context of the actor whose handler or background work this task runs, or None outside any actor."""
+    who = origin.get()
+    if who is None:
+        return None
+    return Context(who.cell if isinstance(who, Errand) else who)

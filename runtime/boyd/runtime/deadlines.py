@@ -10,59 +10,71 @@ import trio
 
 __all__ = ["Deadlines", "Due"]
 
-_COMPACT_ABOVE = 1024
+_FEW = 512
 
 
 class Due:
     """Something that happens at a time unless it is cancelled."""
 
-    __slots__ = ("action", "at", "order")
+    __slots__ = ("_deadlines", "action")
 
-    def __init__(self, at: float, order: int, action: Callable[[], None]) -> None:
-        self.at = at
-        self.order = order
+    def __init__(self, deadlines: Deadlines, action: Callable[[], None]) -> None:
+        self._deadlines = deadlines
         self.action: Callable[[], None] | None = action
-
-    def __lt__(self, other: Due) -> bool:
-        return (self.at, self.order) < (other.at, other.order)
 
     def cancel(self) -> None:
         """It will not happen. Idempotent."""
-        self.action = None
+        if self.action is not None:
+            self.action = None
+            self._deadlines.forget_one()
 
 
 class Deadlines:
-    """Calls each action, synchronously, when its time has come; equal times in order of arrival."""
+    """Calls each action, synchronously, when its time has come; equal times in order of arrival.
+
+    An action must not raise.
+    """
 
     def __init__(self) -> None:
-        self._heap: list[Due] = []
+        self._heap: list[tuple[float, int, Due]] = []
         self._count = 0
+        self._cancelled = 0
         self._scope: trio.CancelScope | None = None
+
+    def __len__(self) -> int:
+        return len(self._heap) - self._cancelled
 
     def at(self, when: float, action: Callable[[], None]) -> Due:
         """Do `action` at `when` on Trio's clock (seconds)."""
         self._count += 1
-        due = Due(when, self._count, action)
-        heapq.heappush(self._heap, due)
-        if self._heap[0] is due and self._scope is not None:
+        due = Due(self, action)
+        heap = self._heap
+        heapq.heappush(heap, (when, self._count, due))
+        if heap[0][2] is due and self._scope is not None:
             self._scope.deadline = when
-        if len(self._heap) > _COMPACT_ABOVE and self._count % _COMPACT_ABOVE == 0:
-            self._heap = [one for one in self._heap if one.action is not None]
-            heapq.heapify(self._heap)
         return due
+
+    def forget_one(self) -> None:
+        """One of them was cancelled. When most are, they are swept out."""
+        self._cancelled += 1
+        if self._cancelled > _FEW and self._cancelled * 2 > len(self._heap):
+            self._heap = [one for one in self._heap if one[2].action is not None]
+            heapq.heapify(self._heap)
+            self._cancelled = 0
 
     async def run(self) -> None:
         """Fire what is due, for as long as the system lives."""
         while True:
             self._fire(trio.current_time())
-            with trio.CancelScope(
-                deadline=self._heap[0].at if self._heap else math.inf
-            ) as self._scope:
+            with trio.CancelScope(deadline=self._heap[0][0] if self._heap else math.inf) as scope:
+                self._scope = scope
                 await trio.sleep_forever()
 
     def _fire(self, now: float) -> None:
-        while self._heap and (self._heap[0].action is None or self._heap[0].at <= now):
-            due = heapq.heappop(self._heap)
-            if due.action is not None:
-                action, due.action = due.action, None
+        while self._heap and (self._heap[0][2].action is None or self._heap[0][0] <= now):
+            due = heapq.heappop(self._heap)[2]
+            action, due.action = due.action, None
+            if action is None:
+                self._cancelled -= 1
+            else:
                 action()

@@ -14,7 +14,10 @@ __all__ = ["DispatchedLedger"]
 
 
 class DispatchedLedger:
-    """The same ledger; a store's thread or task has woken the caller, so the caller asks for its turn."""
+    """The same ledger; a store's thread or task has woken the caller, so the caller asks for its turn.
+
+    `enter` cannot be cancelled, so what was written is never reported as cancelled.
+    """
 
     def __init__(self, ledger: Ledger, dispatcher: Dispatcher) -> None:
         self._ledger = ledger
@@ -29,48 +32,60 @@ class DispatchedLedger:
         after: int | AnyTip,
         lease: Lease | None = None,
     ) -> int:
-        tip = await self._ledger.append(thread, entries, after=after, lease=lease)
-        await self._enter()
-        return tip
+        try:
+            return await self._ledger.append(thread, entries, after=after, lease=lease)
+        finally:
+            await self._enter()
 
     async def read(
         self, thread: str, /, *, after: int = 0, limit: int = 1000, kinds: Collection[str] = ()
     ) -> Sequence[Entry]:
-        page = await self._ledger.read(thread, after=after, limit=limit, kinds=kinds)
-        await self._enter()
-        return page
+        try:
+            return await self._ledger.read(thread, after=after, limit=limit, kinds=kinds)
+        finally:
+            await self._enter()
 
     async def tip(self, thread: str, /) -> int:
-        tip = await self._ledger.tip(thread)
-        await self._enter()
-        return tip
+        try:
+            return await self._ledger.tip(thread)
+        finally:
+            await self._enter()
 
     @asynccontextmanager
     async def open_follow(
         self, thread: str, /, *, after: int = 0, size: int = 64
-    ) -> AsyncGenerator[trio.MemoryReceiveChannel[Entry], None]:
+    ) -> AsyncGenerator[trio.MemoryReceiveChannel[Entry]]:
         async with self._ledger.open_follow(thread, after=after, size=size) as channel:
             yield channel
 
     async def fork(self, thread: str, /, *, at: int, to: str | None = None) -> str:
-        name = await self._ledger.fork(thread, at=at, to=to)
-        await self._enter()
-        return name
+        try:
+            return await self._ledger.fork(thread, at=at, to=to)
+        finally:
+            await self._enter()
 
     async def threads(
         self, *, limit: int = 100, after_cursor: str | None = None
     ) -> Sequence[ThreadInfo]:
-        page = await self._ledger.threads(limit=limit, after_cursor=after_cursor)
-        await self._enter()
-        return page
+        try:
+            return await self._ledger.threads(limit=limit, after_cursor=after_cursor)
+        finally:
+            await self._enter()
 
     async def acquire(self, thread: str, /, *, owner: str, ttl: float = 10.0) -> Lease:
-        lease = await self._ledger.acquire(thread, owner=owner, ttl=ttl)
-        await self._enter()
-        return lease
+        try:
+            return await self._ledger.acquire(thread, owner=owner, ttl=ttl)
+        finally:
+            await self._enter()
 
     async def renew(self, lease: Lease, /) -> Lease:
-        return await self._ledger.renew(lease)
+        try:
+            return await self._ledger.renew(lease)
+        finally:
+            await self._enter()
 
     async def release(self, lease: Lease, /) -> None:
-        await self._ledger.release(lease)
+        try:
+            await self._ledger.release(lease)
+        finally:
+            await self._enter()

@@ -3,12 +3,12 @@
 A task of an actor waits in a `Waiter`. Whatever it waits for (mail, a reply,
 room in a mailbox, a timer, a gate) calls `waiter.wake()`, and the dispatcher
 decides when the task really goes on. The default lets Trio run it at once;
-the test world puts a seeded choice in between.
+the test world puts a seeded choice in between, for new tasks and cancels too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 import trio
@@ -16,22 +16,30 @@ from trio.lowlevel import Abort, RaiseCancelT, Task, current_task, reschedule, w
 
 __all__ = ["Dispatcher", "Gate", "TaskDispatcher", "Waiter"]
 
+_Job = Callable[[], Awaitable[object]]
+
 
 class Dispatcher(Protocol):
     """Decides the order in which parked tasks go on.
 
     Attributes:
         batch: messages that one actor may handle before it lets others go.
+        orders_cancels: a cancelled wait ends in the dispatcher's order, not in Trio's.
     """
 
     batch: int
+    orders_cancels: bool
 
     def ready(self, waiter: Waiter, /) -> None:
         """`waiter` may go on: call its `resume`, now or later, once."""
         ...
 
+    def start_soon(self, nursery: trio.Nursery, job: _Job, /, *, name: str | None = None) -> None:
+        """Begin a task, in the order of these calls and of everything else that is ready."""
+        ...
+
     async def enter(self) -> None:
-        """A task that something else woke (a thread, a socket, a new nursery child) asks for its turn."""
+        """A task that something else woke (a thread, a socket) asks for its turn. Not cancellable."""
         ...
 
     async def pass_turn(self) -> None:
@@ -39,18 +47,23 @@ class Dispatcher(Protocol):
         ...
 
     async def run(self) -> None:
-        """Runs in the system's nursery for as long as the system does; may return at once."""
+        """Runs until the last task of the system has ended; may return at once."""
         ...
 
 
 class TaskDispatcher:
     """A Trio task per actor; Trio's scheduler chooses."""
 
+    orders_cancels = False
+
     def __init__(self, batch: int = 64) -> None:
         self.batch = batch
 
     def ready(self, waiter: Waiter, /) -> None:
         waiter.resume()
+
+    def start_soon(self, nursery: trio.Nursery, job: _Job, /, *, name: str | None = None) -> None:
+        nursery.start_soon(job, name=name)
 
     async def enter(self) -> None:
         return
@@ -67,20 +80,30 @@ class Waiter:
 
     A wake that comes while nobody waits is not remembered: callers look at
     their own state first, and `wait` between looking and waiting has no gap.
+    Once woken it is too late to cancel, however long the dispatcher takes.
     """
 
-    __slots__ = ("_dispatcher", "_granted", "_on_abort", "_task")
+    __slots__ = ("_dispatcher", "_granted", "_raise_cancel", "_task")
 
-    def __init__(self, dispatcher: Dispatcher, on_abort: Callable[[], bool] | None = None) -> None:
+    def __init__(self, dispatcher: Dispatcher) -> None:
         self._dispatcher = dispatcher
         self._task: Task | None = None
         self._granted = False
-        self._on_abort = on_abort
+        self._raise_cancel: RaiseCancelT | None = None
 
     async def wait(self) -> None:
-        """Wait for a `wake`. A cancel is honoured, unless `on_abort` answers False: then the wake is sure to come."""
+        """Wait for a `wake`. Cancelled means that none came."""
         self._task = current_task()
         self._granted = False
+        await wait_task_rescheduled(self._abort)
+        if self._raise_cancel is not None:
+            raise_cancel, self._raise_cancel = self._raise_cancel, None
+            raise_cancel()
+
+    async def wait_turn(self) -> None:
+        """For dispatchers: wait to be resumed, this waiter being among the ready ones already."""
+        self._task = current_task()
+        self._granted = True
         await wait_task_rescheduled(self._abort)
 
     def wake(self) -> None:
@@ -95,8 +118,16 @@ class Waiter:
         if task is not None:
             reschedule(task)
 
-    def _abort(self, _raise_cancel: RaiseCancelT) -> Abort:
-        if self._on_abort is not None and not self._on_abort():
+    def give_up(self) -> None:
+        """The wait was cancelled, just now: before the task goes on, somebody may act who must know."""
+
+    def _abort(self, raise_cancel: RaiseCancelT) -> Abort:
+        if self._granted:
+            return Abort.FAILED
+        self.give_up()
+        if self._dispatcher.orders_cancels:
+            self._raise_cancel = raise_cancel
+            self.wake()
             return Abort.FAILED
         self._task = None
         return Abort.SUCCEEDED
@@ -113,6 +144,7 @@ class Gate:
         self.is_open = False
 
     def open(self) -> None:
+        """Let all go on, and whoever comes later. Idempotent."""
         self.is_open = True
         waiters, self._waiters = self._waiters, []
         for waiter in waiters:
@@ -128,5 +160,5 @@ class Gate:
         try:
             await waiter.wait()
         finally:
-            if waiter in self._waiters:
+            if not self.is_open:
                 self._waiters.remove(waiter)

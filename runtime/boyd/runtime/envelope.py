@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from boyd.runtime.messages import MessageCodec
     from boyd.runtime.ref import Ref
     from boyd.runtime.reply import ReplySlot
+    from boyd.runtime.timers import Timer
 
 __all__ = ["NO_HEADERS", "Envelope", "Headers"]
 
@@ -36,16 +37,35 @@ NO_HEADERS: Final = Headers()
 
 
 class Envelope:
-    """One message for one receiver. `body` is msgpack, in process too."""
+    """One message for one receiver. `body` is msgpack, in process too.
 
-    __slots__ = ("at", "attempt", "body", "codec", "deadline", "headers", "reply", "sender")
+    Attributes:
+        at: when it was sent.
+        attempt: 1, and one more for each redelivery.
+        reserved: a message of the runtime or of the actor to itself: no overflow policy drops it.
+        timer: the timer that sent it.
+    """
 
-    def __init__(  # the header fields of a message
+    __slots__ = (
+        "at",
+        "attempt",
+        "body",
+        "codec",
+        "deadline",
+        "headers",
+        "reply",
+        "reserved",
+        "sender",
+        "timer",
+    )
+
+    def __init__(
         self,
         codec: MessageCodec[Any],
         body: bytes,
         sender: Ref[Any] | None,
         headers: Headers,
+        *,
         deadline: float,
         reply: ReplySlot | None,
         at: float,
@@ -58,6 +78,8 @@ class Envelope:
         self.reply = reply
         self.at = at
         self.attempt = 1
+        self.reserved = False
+        self.timer: Timer | None = None
 
     def __repr__(self) -> str:
         return f"<{self.codec.name}, {len(self.body)} bytes>"

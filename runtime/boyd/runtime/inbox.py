@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import enum
+import types
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, Union, cast, get_args, get_origin
 
 import attrs
 import trio
@@ -13,6 +14,7 @@ from boyd.runtime.envelope import Envelope
 from boyd.runtime.mailbox import Mailbox, Overflow
 from boyd.runtime.post import Post
 from boyd.runtime.statistics import ActorStatistics
+from boyd.runtime.supervision import Terminated
 
 if TYPE_CHECKING:
     from boyd.runtime.system import System
@@ -41,51 +43,55 @@ class Lagged:
 class Inbox(Post, trio.abc.ReceiveChannel[T_co], Generic[T_co]):
     """A receive channel with a ref: whoever has `inbox.ref` can tell and send to it."""
 
-    __slots__ = ("_dropped", "_ended", "_kinds", "_lag", "_reading")
+    __slots__ = ("_disconnected", "_lag", "_lagged", "_reading", "_shut")
+
+    answers: ClassVar[bool] = False
 
     def __init__(
         self,
         system: System,
         path: str,
         incarnation: int,
-        kinds: Mapping[type, object],
+        kinds: Kinds,
+        *,
         size: int,
         lag: Lag | None,
     ) -> None:
         overflow = Overflow.DROP_OLDEST if lag is Lag.DROP_OLDEST else Overflow.REJECT
-        super().__init__(system, path, incarnation, Mailbox(size=size, overflow=overflow))
-        self._kinds = kinds
+        mailbox = Mailbox(size=size, overflow=overflow)
+        super().__init__(system, path, incarnation, mailbox, kind="Inbox", accepted=kinds)
         self._lag = lag
-        self._dropped = 0
-        self._ended = False
+        self._lagged = 0
+        self._disconnected = False
+        self._shut = False
         self._reading = False
 
-    @property
-    def accepted(self) -> Mapping[type, object]:
-        return self._kinds
-
-    @property
-    def kind(self) -> str:
-        return "Inbox"
-
     def on_dropped(self, envelope: Envelope) -> None:  # noqa: ARG002  # counted, and told to the reader
-        self._dropped += 1
+        """Its reader learns how many."""
+        self._lagged += 1
 
     def offer(self, envelope: Envelope) -> None:
         """Take part in a publication, under this inbox's lag policy."""
-        if self.closed or self._ended:
+        if self.closed:
             return
-        if not self.queue.has_room() and self._lag is Lag.DISCONNECT:
-            self._ended = True
-            self.waiter.wake()
-            return
-        if self._make_room():
+        if self.queue.has_room():
             self.deliver(envelope)
+        elif self._lag is Lag.DROP_OLDEST:
+            self.drop_oldest()
+            self.deliver(envelope)
+        else:
+            self._disconnected = True
+            self.queue.dropped += 1
+            self.end()
 
     def end(self) -> None:
-        """No more will come: the reader finishes what is here, then its channel ends."""
-        self._ended = True
-        self.waiter.wake()
+        """No more is accepted: the reader finishes what is here, then its channel ends. Idempotent."""
+        if not self.closed:
+            self.closed = True
+            self.queue.refuse_senders()
+            self.system.directory.forget(self)
+            self.tell_watchers(Terminated(ref=self.ref, reason="stopped"))
+            self.waiter.wake()
 
     async def receive(self) -> T_co:
         """The next message; a checkpoint.
@@ -99,35 +105,34 @@ class Inbox(Post, trio.abc.ReceiveChannel[T_co], Generic[T_co]):
         await trio.lowlevel.checkpoint_if_cancelled()
         if self._reading:
             raise trio.BusyResourceError("another task is already reading this inbox")
-        if len(self.queue) or self._dropped:
+        if len(self.queue) or self._lagged:
             await trio.lowlevel.cancel_shielded_checkpoint()
         self._reading = True
         try:
             while True:
-                if self.closed:
-                    raise trio.ClosedResourceError
-                if self._dropped or len(self.queue):
+                try:
                     return self.receive_nowait()
-                if self._ended:
-                    if self._lag is Lag.DISCONNECT:
-                        raise trio.BrokenResourceError(
-                            f"{self.path} was too slow and was disconnected"
-                        )
-                    raise trio.EndOfChannel
-                await self.waiter.wait()
+                except trio.WouldBlock:
+                    await self.waiter.wait()
         finally:
             self._reading = False
 
     def receive_nowait(self) -> T_co:
-        """The next message if it is here already, else raise `trio.WouldBlock`."""
-        if self._dropped:
-            count, self._dropped = self._dropped, 0
+        """The next message if it is here already, else raise `trio.WouldBlock`, or as `receive`."""
+        if self._shut:
+            raise trio.ClosedResourceError("this inbox was closed")
+        if self._lagged:
+            count, self._lagged = self._lagged, 0
             return cast("T_co", Lagged(count))
         envelope = self.queue.take()
-        if envelope is None:
-            raise trio.WouldBlock
-        self.system.spied(envelope, self)
-        return cast("T_co", self._in_system(lambda: envelope.codec.decode(envelope.body)))
+        if envelope is not None:
+            self.system.reports.spied(envelope, self)
+            return cast("T_co", envelope.codec.decode(envelope.body))
+        if self._disconnected:
+            raise trio.BrokenResourceError(f"{self.path} was too slow and was disconnected")
+        if self.closed:
+            raise trio.EndOfChannel
+        raise trio.WouldBlock
 
     async def aclose(self) -> None:
         """Stop receiving; senders learn that it is closed. Idempotent."""
@@ -136,12 +141,14 @@ class Inbox(Post, trio.abc.ReceiveChannel[T_co], Generic[T_co]):
 
     def close_now(self) -> None:
         """As `aclose`, without the checkpoint."""
-        if not self.closed:
+        if not self._shut:
+            self._shut = True
+            self.end()
             self.close_mailbox("closed")
-            self.system.forget_post(self)
             self.waiter.wake()
 
     def statistics(self) -> ActorStatistics:
+        """How it is, now."""
         return ActorStatistics(
             path=self.path,
             kind="Inbox",
@@ -149,6 +156,7 @@ class Inbox(Post, trio.abc.ReceiveChannel[T_co], Generic[T_co]):
             queued=len(self.queue),
             capacity=self.queue.size,
             handled=self.queue.taken,
+            rejected=self.queue.rejected,
             dropped=self.queue.dropped,
         )
 
@@ -188,7 +196,8 @@ class Kinds(Mapping[type, object]):
 
 def accepted_kinds(kind: Any) -> Kinds:  # noqa: ANN401  # a class or a union of classes
     """The message classes of a class or a union, and what derives from them."""
-    members = get_args(kind) or (kind,)
+    union = get_origin(kind) in (Union, types.UnionType)
+    members = get_args(kind) if union else (kind,)
     for member in members:
         if not isinstance(member, type):
             raise TypeError(f"{member!r} is not a message class")

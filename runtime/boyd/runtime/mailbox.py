@@ -1,4 +1,4 @@
-"""Bounded user lane with a policy, unbounded system lane, and senders that wait for room."""
+"""Bounded user lane with a policy, and senders that wait for room."""
 
 from __future__ import annotations
 
@@ -20,8 +20,11 @@ class Overflow(enum.Enum):
     """What happens to a told message when there is no room. (`send` waits instead.)"""
 
     REJECT = enum.auto()
+    """`tell` raises `MailboxFull`; nothing was sent."""
     DROP_OLDEST = enum.auto()
+    """The oldest message becomes a dead letter; one that was asked fails with `MailboxFull`."""
     DROP_NEWEST = enum.auto()
+    """The told message becomes a dead letter; an ask raises `MailboxFull`."""
 
 
 def _positive(_owner: object, field: attrs.Attribute[int], value: int) -> None:
@@ -35,7 +38,8 @@ class Mailbox:
 
     Attributes:
         size: messages.
-        max_bytes: bytes of their bodies; one message is accepted by an empty mailbox whatever its size.
+        max_bytes: bytes of their bodies; there is room while less than this waits, so that a
+            message of any size finds room in an empty mailbox.
         overflow: what `tell` does when there is no room.
     """
 
@@ -45,24 +49,36 @@ class Mailbox:
 
 
 class MailboxQueue:
-    """The user lane of one receiver: FIFO, bounded, at most `size` messages accepted at a time."""
+    """The user lane of one receiver: FIFO and bounded.
+
+    Reserved messages (timers, `Terminated`, results of the actor's own work)
+    stand in the same order, but take no room and are never dropped.
+
+    Attributes:
+        bytes: of the bodies that wait.
+        taken, dropped, rejected: how many messages were, so far.
+    """
 
     __slots__ = (
-        "_config",
-        "_dispatcher",
         "_items",
+        "_max_bytes",
+        "_reserved",
         "_senders",
+        "_size",
         "bytes",
         "dropped",
+        "overflow",
         "rejected",
         "taken",
     )
 
-    def __init__(self, config: Mailbox, dispatcher: Dispatcher) -> None:
-        self._config = config
-        self._dispatcher = dispatcher
+    def __init__(self, config: Mailbox) -> None:
+        self._size = config.size
+        self._max_bytes = config.max_bytes
+        self.overflow = config.overflow
         self._items: deque[Envelope] = deque()
-        self._senders: deque[_Sender] | None = None
+        self._senders: deque[_Sender] = deque()
+        self._reserved = 0
         self.bytes = 0
         self.taken = 0
         self.dropped = 0
@@ -73,7 +89,7 @@ class MailboxQueue:
 
     @property
     def size(self) -> int:
-        return self._config.size
+        return self._size
 
     @property
     def oldest(self) -> Envelope | None:
@@ -84,33 +100,50 @@ class MailboxQueue:
         return not self._senders and self._fits()
 
     def _fits(self) -> bool:
-        return len(self._items) < self._config.size and self.bytes < self._config.max_bytes
+        return len(self._items) - self._reserved < self._size and self.bytes < self._max_bytes
+
+    def full_text(self) -> str:
+        """How full it is, for people."""
+        if self.bytes >= self._max_bytes:
+            held, limit = self.bytes / 2**20, self._max_bytes / 2**20
+            return f"{held:,.1f} of {limit:,.1f} MiB in {len(self._items):,} messages"
+        return f"{len(self._items):,} of {self._size:,} messages"
 
     def put(self, envelope: Envelope) -> None:
-        """Accept, without asking for room: callers did, or hold a reserved slot."""
+        """Accept, without asking for room: callers did, or the envelope is reserved."""
         self._items.append(envelope)
         self.bytes += len(envelope.body)
+        if envelope.reserved:
+            self._reserved += 1
 
     def put_back(self, envelope: Envelope) -> None:
         """To the head: it was taken and must be handled again."""
         self._items.appendleft(envelope)
         self.bytes += len(envelope.body)
-
-    def make_room(self) -> Envelope | None:
-        """Under DROP_OLDEST: the message that goes, for the newest to come."""
-        if self._config.overflow is not Overflow.DROP_OLDEST or not self._items:
-            return None
-        self.dropped += 1
-        return self._pop()
-
-    @property
-    def overflow(self) -> Overflow:
-        return self._config.overflow
+        self.taken -= 1
+        if envelope.reserved:
+            self._reserved += 1
 
     def _pop(self) -> Envelope:
         envelope = self._items.popleft()
         self.bytes -= len(envelope.body)
+        if envelope.reserved:
+            self._reserved -= 1
         return envelope
+
+    def drop_oldest(self) -> list[Envelope]:
+        """Take out as many of the oldest messages as it takes for one more to fit."""
+        dropped: list[Envelope] = []
+        spared: list[Envelope] = []
+        while self._items and not self._fits():
+            envelope = self._pop()
+            (spared if envelope.reserved else dropped).append(envelope)
+        for envelope in reversed(spared):
+            self._items.appendleft(envelope)
+            self.bytes += len(envelope.body)
+            self._reserved += 1
+        self.dropped += len(dropped)
+        return dropped
 
     def take(self) -> Envelope | None:
         """The oldest message, or None. Room that it leaves goes to the sender that waits longest."""
@@ -118,52 +151,50 @@ class MailboxQueue:
             return None
         envelope = self._pop()
         self.taken += 1
-        if self._senders:
-            self._admit()
-        return envelope
-
-    def _admit(self) -> None:
-        senders = self._senders
-        while senders and self._fits():
-            sender = senders.popleft()
+        while self._senders and self._fits():
+            sender = self._senders.popleft()
             self.put(sender.envelope)
             sender.settle(accepted=True)
+        return envelope
 
-    async def put_when_room(self, envelope: Envelope) -> bool:
+    async def put_when_room(self, envelope: Envelope, dispatcher: Dispatcher) -> bool:
         """Wait for room. True when accepted, False when the mailbox closed; Cancelled means not accepted."""
-        if self._senders is None:
-            self._senders = deque()
-        sender = _Sender(envelope, self._dispatcher)
+        sender = _Sender(envelope, dispatcher, self._senders)
         self._senders.append(sender)
-        try:
-            await sender.waiter.wait()
-        finally:
-            if sender.accepted is None and self._senders is not None and sender in self._senders:
-                self._senders.remove(sender)
-        return sender.accepted is True
+        await sender.wait()
+        return sender.accepted
+
+    def refuse_senders(self) -> None:
+        """Senders that wait learn that no more is accepted."""
+        while self._senders:
+            self._senders.popleft().settle(accepted=False)
 
     def close(self) -> list[Envelope]:
-        """Take everything out; senders that wait learn that it closed."""
+        """Take everything out, and refuse the senders that wait."""
         left = list(self._items)
         self._items.clear()
         self.bytes = 0
-        senders, self._senders = self._senders, None
-        for sender in senders or ():
-            sender.settle(accepted=False)
+        self._reserved = 0
+        self.refuse_senders()
         return left
 
 
-class _Sender:
+class _Sender(Waiter):
     """Somebody who waits for room, with the message in hand."""
 
-    __slots__ = ("accepted", "envelope", "waiter")
+    __slots__ = ("_senders", "accepted", "envelope")
 
-    def __init__(self, envelope: Envelope, dispatcher: Dispatcher) -> None:
+    def __init__(self, envelope: Envelope, dispatcher: Dispatcher, senders: deque[_Sender]) -> None:
+        super().__init__(dispatcher)
         self.envelope = envelope
-        self.accepted: bool | None = None
-        # Once settled it was sent (or refused), even while the task is still parked: a cancel is too late.
-        self.waiter = Waiter(dispatcher, lambda: self.accepted is None)
+        self.accepted = False
+        self._senders = senders
 
     def settle(self, *, accepted: bool) -> None:
+        """Out of the queue, one way or the other."""
         self.accepted = accepted
-        self.waiter.wake()
+        self.wake()
+
+    def give_up(self) -> None:
+        """Cancelled: from now on it must not be accepted."""
+        self._senders.remove(self)

@@ -1,4 +1,4 @@
-"""Message types: `@message`, the registry, and array codecs generated for each class.
+"""Message types: `@message`, the registry, and codecs written for each class.
 
 A message travels as `[tag, field, field, ...]`. In process the tag is an index
 into this process's table; in ledgers and between processes it is the name, so
@@ -9,8 +9,10 @@ registered stays opaque.
 from __future__ import annotations
 
 import inspect
+import itertools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from types import FrameType
 from typing import (
     Any,
     Final,
@@ -25,10 +27,13 @@ from typing import (
 
 import attrs
 
-from boyd.runtime.codec import Mismatch, TypeCodec, codec_for, hints_of, pack_tree, set_union_name
+from boyd.runtime.annotations import local_names, mentioned, own_annotations
+from boyd.runtime.codec import TypeCodec, codec_for, pack_tree, set_union_name
 from boyd.runtime.errors import EncodeError, WireError
+from boyd.runtime.forms.classes import Field, construction, fields_of
+from boyd.runtime.forms.form import Mismatch, bare
 from boyd.runtime.generated import compiled
-from boyd.runtime.wire import DEFAULT_LIMITS, Limits, pack, unpack_foreign, unpack_own
+from boyd.runtime.wire import DEFAULT_LIMITS, Limits, check_tree, pack, unpack_foreign, unpack_own
 
 __all__ = [
     "MessageCodec",
@@ -38,6 +43,7 @@ __all__ = [
     "message",
     "message_codec",
     "registered",
+    "same_definition",
 ]
 
 C = TypeVar("C")
@@ -69,78 +75,55 @@ def message(
             system's `ask_timeout`; for requests that are long by nature.
 
     Raises:
-        TypeError: the tag is taken by another class.
+        TypeError: the tag is taken by another class, or is no text.
     """
-    names = _local_names()
-
-    def register(cls: type[C], tag: str | None) -> type[C]:
-        made = attrs.define(slots=True, kw_only=True, weakref_slot=False)(cls)
-        _register(made, tag, within, names)
-        return made
-
-    if isinstance(cls_or_tag, str):
-        return lambda cls: register(cls, cls_or_tag)
-    return register(cls_or_tag, None)
-
-
-def _local_names() -> dict[str, object]:
-    """What a class defined inside a function may mention in its annotations."""
     frame = inspect.currentframe()
-    caller = frame.f_back.f_back if frame and frame.f_back else None
-    if caller is None or caller.f_locals is caller.f_globals:
-        return {}
-    return dict(caller.f_locals)
+    caller = frame.f_back if frame else None
+    if isinstance(cls_or_tag, str):
+        return lambda cls: _define(cls, cls_or_tag, within, caller)
+    return _define(cls_or_tag, None, within, caller)
 
 
-class MessageCodec(Generic[C]):
-    """How one message class travels. Made at its first use, when its annotations can be resolved."""
-
-    def __init__(
-        self, cls: type[C], *, name: str, tagged: bool, index: int, within: float | None
-    ) -> None:
-        self.cls = cls
-        self.name = name
-        self.tagged = tagged
-        self.index = index
-        self.within = within
-        hints = hints_of(cls, cast("Any", cls).__boyd_names__)
-        self.fields = tuple(attrs.fields(cast("Any", cls)))
-        for field in self.fields:
-            if not field.init:
-                raise TypeError(
-                    f"{cls.__qualname__}.{field.name}: a message field cannot be init=False"
-                )
-        self.types = tuple(hints.get(field.name, object) for field in self.fields)
-        self.encode: Callable[[C], bytes] = _generate_encoder(self)
-        self.decode: Callable[[bytes], C] = _generate_decoder(self)
-        self.tree_codec = codec_for(cls)
-        self.reply = _reply_codec(cls)
-
-    def decode_tree(self, tree: list[Any]) -> C:
-        """From the fields of somebody's frame, strictly. Raises WireError."""
-        return cast("C", self.tree_codec.from_tree(tree))
-
-    def __repr__(self) -> str:
-        return f"<codec of {self.name}>"
+def _define(
+    cls: type[C], tag: str | None, within: float | None, caller: FrameType | None
+) -> type[C]:
+    names = local_names(caller, mentioned(own_annotations(cls).values()))
+    made = attrs.define(slots=True, kw_only=True, weakref_slot=False)(cls)
+    cast("Any", made).__boyd_names__ = names
+    _register(made, tag, within)
+    return made
 
 
-_table: Final[list[type]] = []
-_by_name: Final[dict[str, type]] = {}
+@attrs.frozen
+class _Registration:
+    """What `@message` said of a class."""
+
+    name: str
+    tagged: bool
+    index: int
+    within: float | None
+
+
+_indices: Final = itertools.count()
+_by_tag: Final[dict[str, type]] = {}
+_registrations: Final[dict[type, _Registration]] = {}
 _codecs: Final[dict[type, MessageCodec[Any]]] = {}
-_options: Final[dict[type, tuple[str, bool, int, float | None]]] = {}
 
 
-def _register(cls: type, tag: str | None, within: float | None, names: dict[str, object]) -> None:
-    name = tag if tag is not None else f"{cls.__module__}:{cls.__qualname__}"
-    known = _by_name.get(name)
-    if known is not None and tag is not None and not same_definition(known, cls):
-        raise TypeError(f"message tag {tag!r} is taken by {known.__module__}.{known.__qualname__}")
-    cls.__boyd_names__ = names  # type: ignore[attr-defined]
-    index = len(_table)
-    _table.append(cls)
-    _by_name[name] = cls
-    _options[cls] = (name, tag is not None, index, within)
-    set_union_name(cls, name if tag is not None else cls.__name__)
+def _register(cls: type, tag: str | None, within: float | None) -> None:
+    name = f"{cls.__module__}:{cls.__qualname__}" if tag is None else tag
+    if tag is not None:
+        if not tag or not tag.isprintable():
+            raise TypeError(
+                f"{tag!r} is no tag for a message: use printable text, such as 'bank.deposit'"
+            )
+        known = _by_tag.get(tag)
+        if known is not None and not same_definition(known, cls):
+            taken = f"{known.__module__}.{known.__qualname__}"
+            raise TypeError(f"message tag {tag!r} is taken by {taken}")
+        _by_tag[tag] = cls
+        set_union_name(cls, tag)
+    _registrations[cls] = _Registration(name, tag is not None, next(_indices), within)
 
 
 def same_definition(one: type, other: type) -> bool:
@@ -153,7 +136,37 @@ def same_definition(one: type, other: type) -> bool:
 
 def registered(name: str) -> type | None:
     """The message class of a tag, or None."""
-    return _by_name.get(name)
+    return _by_tag.get(name)
+
+
+class MessageCodec(Generic[C]):
+    """How one message class travels. Made at its first use, when its annotations can be resolved.
+
+    Attributes:
+        encode, decode: its frame in this process.
+        tree_codec: the array of its fields, for frames of others.
+        reply: the codec of its reply, or None where it cannot be asked.
+    """
+
+    def __init__(self, cls: type[C], registration: _Registration) -> None:
+        self.cls = cls
+        self.name = registration.name
+        self.tagged = registration.tagged
+        self.index = registration.index
+        self.within = registration.within
+        for field in attrs.fields(cast("Any", cls)):
+            if not field.init:
+                raise TypeError(
+                    f"{cls.__qualname__}.{field.name}: a message field cannot be init=False"
+                )
+        self.tree_codec = codec_for(cls)
+        fields = fields_of(cls)
+        self.encode: Callable[[C], bytes] = _encoder(self, fields)
+        self.decode: Callable[[bytes], C] = _decoder(self, fields)
+        self.reply = _reply_codec(cls)
+
+    def __repr__(self) -> str:
+        return f"<codec of {self.name}>"
 
 
 def message_codec(cls: type[C]) -> MessageCodec[C]:
@@ -165,27 +178,39 @@ def message_codec(cls: type[C]) -> MessageCodec[C]:
     """
     found = _codecs.get(cls)
     if found is None:
-        if cls not in _options:
+        registration = _registrations.get(cls)
+        if registration is None:
             raise EncodeError(f"{cls.__qualname__} is not a message: decorate it with @message")
-        name, tagged, index, within = _options[cls]
-        found = _codecs[cls] = MessageCodec(
-            cls, name=name, tagged=tagged, index=index, within=within
-        )
+        found = _codecs[cls] = MessageCodec(cls, registration)
     return found
+
+
+def _reply_codec(cls: type) -> TypeCodec | None:
+    for base in cls.__mro__:
+        for parent in base.__dict__.get("__orig_bases__", ()):
+            if get_origin(parent) is Replies:
+                return codec_for(get_args(parent)[0])
+    return None
 
 
 def encode_named(value: object) -> tuple[str, bytes]:
     """Kind and body of a message for a ledger: its tag, and the array of its fields.
 
     Raises:
-        EncodeError: it is not a message, or its class has no tag.
+        EncodeError: it is not a message, its class has no tag, or it is too
+            deep or too long to be read back.
     """
     codec = message_codec(type(value))
     if not codec.tagged:
         raise EncodeError(
             f'{codec.cls.__qualname__} has no tag, so it cannot be stored: write @message("a.name")'
         )
-    return codec.name, codec.tree_codec.encode(value)
+    tree = codec.tree_codec.to_tree(value)
+    try:
+        check_tree(tree, DEFAULT_LIMITS)
+    except WireError as error:
+        raise EncodeError(f"{codec.cls.__name__}: {error}, and could not be read back") from None
+    return codec.name, pack_tree(tree, codec.cls.__name__)
 
 
 def decode_named(kind: str, body: bytes, limits: Limits = DEFAULT_LIMITS) -> object | None:
@@ -194,80 +219,87 @@ def decode_named(kind: str, body: bytes, limits: Limits = DEFAULT_LIMITS) -> obj
     Raises:
         WireError: the body is not one of that kind.
     """
-    cls = _by_name.get(kind)
-    if cls is None or not _options[cls][1]:
+    cls = _by_tag.get(kind)
+    if cls is None:
         return None
-    tree = unpack_foreign(body, limits)
-    return cast("object", message_codec(cls).decode_tree(tree))
-
-
-def _reply_codec(cls: type) -> TypeCodec | None:
-    for base in getattr(cls, "__orig_bases__", ()):
-        if get_origin(base) is Replies:
-            return codec_for(get_args(base)[0])
-    return None
+    found: object = message_codec(cls).tree_codec.from_tree(unpack_foreign(body, limits))
+    return found
 
 
 # ------------------------------------------------------------------ generated code
-_CHECKED: Final = {int: "int", str: "str", bool: "bool", bytes: "bytes", float: "float"}
-
-
-def _generate_encoder(codec: MessageCodec[Any]) -> Callable[[Any], bytes]:
+def _encoder(codec: MessageCodec[Any], fields: Sequence[Field]) -> Callable[[Any], bytes]:
     """`encode(m)`: one pass over the fields, type checks inline, one pack of a tuple."""
-    env: dict[str, Any] = {
-        "pack": pack,
-        "INDEX": codec.index,
-        "slow": _slow_encoder(codec),
-        **{n: t for t, n in _CHECKED.items()},
-    }
-    lines = ["def encode(m):"]
-    parts = ["INDEX"]
-    for n, (field, tp) in enumerate(zip(codec.fields, codec.types, strict=True)):
-        lines.append(f"    a{n} = m.{field.name}")
-        if tp in _CHECKED:
-            lines.append(f"    if a{n}.__class__ is not {_CHECKED[tp]}: return slow(m)")
-            parts.append(f"a{n}")
-        else:
-            env[f"u{n}"] = codec_for(tp)._encode  # noqa: SLF001  # one package, the hot path
-            parts.append(f"u{n}(a{n})")
-    body = f"pack(({', '.join(parts)},))"
-    lines += [
-        "    try:",
-        f"        return {body}",
-        "    except (Mismatch, TypeError, ValueError, OverflowError):",
-        "        return slow(m)",
-    ]
-    env["Mismatch"] = Mismatch
-    return compiled("encode", lines, env)
 
-
-def _slow_encoder(codec: MessageCodec[Any]) -> Callable[[Any], bytes]:
-    """The same bytes with conversions, or the EncodeError that names the field."""
-
-    def slow(value: Any) -> bytes:
+    def slowly(value: object) -> bytes:
         return pack_tree((codec.index, *codec.tree_codec.to_tree(value)), codec.cls.__name__)
 
-    return slow
-
-
-def _generate_decoder(codec: MessageCodec[Any]) -> Callable[[bytes], Any]:
-    """`decode(frame)` for frames of this process, whose primitives the encoder has checked."""
-    env: dict[str, Any] = {"unpack": unpack_own, "cls": codec.cls, "COUNT": len(codec.fields) + 1}
-    lines = ["def decode(frame):", "    t = unpack(frame)"]
-    arguments: list[str] = []
-    for n, (field, tp) in enumerate(zip(codec.fields, codec.types, strict=True)):
-        if tp in _CHECKED:
-            arguments.append(f"{field.alias}=t[{n + 1}]")
+    names: dict[str, Any] = {"pack": pack, "slowly": slowly, "Mismatch": Mismatch}
+    lines = ["def encode(m):", " try:"]
+    parts = [str(codec.index)]
+    for n, field in enumerate(fields):
+        lines.append(f"  a{n} = m.{field.name}")
+        if field.check:
+            lines.append(f"  if a{n}.__class__ is not {field.check}: return slowly(m)")
+            parts.append(f"a{n}")
         else:
-            env[f"s{n}"] = codec_for(tp)._decode  # noqa: SLF001
-            arguments.append(f"{field.alias}=s{n}(t[{n + 1}])")
-    lines.append(f"    return cls({', '.join(arguments)})")
-    generated = compiled("decode", lines, env)
+            names[f"h{n}"] = codec_for(field.type).form.encode
+            parts.append(f"h{n}(a{n})")
+    lines += [
+        f"  return pack(({', '.join(parts)},))",
+        " except (Mismatch, TypeError, ValueError, OverflowError, RecursionError): return slowly(m)",
+    ]
+    return compiled("encode", lines, names)
 
-    def decode(frame: bytes) -> Any:
-        try:
-            return generated(frame)
-        except Mismatch as error:
-            raise WireError(f"{codec.name}{error.path}: {error.text}") from None
 
-    return decode
+def _decoder(codec: MessageCodec[Any], fields: Sequence[Field]) -> Callable[[bytes], Any]:
+    """`decode(frame)` for frames of this process, whose primitives the encoder has checked."""
+
+    def slowly(frame: bytes) -> Any:  # noqa: ANN401
+        return codec.tree_codec.from_tree(unpack_own(frame)[1:])
+
+    names: dict[str, Any] = {
+        "unpack": unpack_own,
+        "cls": codec.cls,
+        "new": object.__new__,
+        "slowly": slowly,
+    }
+    parts: list[str] = []
+    for n, field in enumerate(fields):
+        trusted = _trusted(field, f"a{n}")
+        if not trusted:
+            names[f"h{n}"] = codec_for(field.type).form.decode
+        parts.append(trusted or f"h{n}(a{n})")
+    lines = [
+        "def decode(frame):",
+        " try:",
+        f"  _, {''.join(f'a{n}, ' for n in range(len(fields)))}= unpack(frame)",
+        *(f"  {line}" for line in construction(codec.cls, fields, parts)),
+        " except Exception: return slowly(frame)",
+    ]
+    return compiled("decode", lines, names)
+
+
+def _trusted(field: Field, part: str) -> str:
+    """An expression for a value whose encoder left nothing to check, or "" where there is one."""
+    tp = bare(field.type)
+    if field.check or tp in (object, Any):
+        return part
+    kind, arguments = get_origin(tp), get_args(tp)
+    plain_parts = all(
+        one in (str, int, bool, float, bytes) for one in arguments if one is not Ellipsis
+    )
+    if kind is tuple and plain_parts and arguments[-1:] == (Ellipsis,):
+        return f"tuple({part})"
+    if kind is list and plain_parts and arguments:
+        return part
+    if kind is dict and plain_parts and arguments[:1] == (str,):
+        return part
+    if (
+        len(arguments) == 2
+        and type(None) in arguments
+        and any(
+            one in (str, int, bool, float, bytes) for one in arguments
+        )
+    ):
+        return part
+    return ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["check_name", "child_path"]
+__all__ = ["check_name", "child_path", "default_name"]
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_.$~:@+-]{1,128}\Z")
 
@@ -26,3 +26,9 @@ def check_name(name: str) -> str:
 def child_path(parent: str, name: str) -> str:
     """`/bank` and `acc` make `/bank/acc`."""
     return f"{parent.rstrip('/')}/{name}"
+
+
+def default_name(factory: object, number: int) -> str:
+    """`account-17`, for an actor that was given no name."""
+    name = str(getattr(factory, "__name__", "")).lower()
+    return f"{name if _NAME.match(name) else 'actor'}-{number}"

@@ -2,33 +2,38 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
-import trio
-
-from boyd.runtime.codec import register_wire_form
-from boyd.runtime.post import Post, decoding_system
+from boyd.runtime.ask import ask
+from boyd.runtime.codec import Mismatch, refuse, register_wire_form
+from boyd.runtime.errors import ActorStopped
+from boyd.runtime.post import Post
 
 if TYPE_CHECKING:
     from boyd.runtime.messages import Replies
     from boyd.runtime.statistics import ActorStatistics
+    from boyd.runtime.system import System
 
-__all__ = ["Ref"]
+__all__ = ["Ref", "homes"]
 
 M_contra = TypeVar("M_contra", contravariant=True)
 R = TypeVar("R")
 
+homes: Final[dict[str, System]] = {}
+"""The open systems of this process by id: where a ref that comes out of a message is looked up."""
+
 
 class Ref(Generic[M_contra]):
-    """Where an actor can be reached: equal and hashed by path and incarnation.
+    """Where an actor can be reached: equal and hashed by system, path and incarnation.
 
     It survives restarts of the actor. After the actor's stop it is dead for
     ever, also when a new actor takes the name.
     """
 
-    __slots__ = ("_post", "incarnation", "path")
+    __slots__ = ("_post", "incarnation", "path", "system_id")
 
-    def __init__(self, path: str, incarnation: int, post: Post | None) -> None:
+    def __init__(self, system_id: str, path: str, incarnation: int, post: Post | None) -> None:
+        self.system_id = system_id
         self.path = path
         self.incarnation = incarnation
         self._post = post
@@ -42,7 +47,10 @@ class Ref(Generic[M_contra]):
             NotAccepted: it has no method for this message.
             EncodeError: a value in the message has no wire form.
         """
-        self._alive().tell(message)
+        post = self._post
+        if post is None:
+            raise self._dead()
+        post.tell(message)
 
     async def send(self, message: M_contra, /) -> None:
         """As `tell`, but wait for room. Cancelled means that nothing was sent.
@@ -50,10 +58,13 @@ class Ref(Generic[M_contra]):
         Inside a handler it waits no longer than that handler's own deadline.
 
         Raises:
+            AskTimeout: that deadline has passed; nothing was sent.
             ActorStopped, NotAccepted, EncodeError: as `tell`.
         """
-        await trio.lowlevel.checkpoint_if_cancelled()
-        await self._alive().send(message)
+        post = self._post
+        if post is None:
+            raise self._dead()
+        await post.send(message)
 
     async def ask(self, message: Replies[R], /, *, within: float | None = None) -> R:
         """Send and wait for the one reply.
@@ -69,24 +80,26 @@ class Ref(Generic[M_contra]):
             Exception: what the handler raised: its own class where that is
                 registered with `@failure`, else `RemoteFailure`.
         """
-        await trio.lowlevel.checkpoint_if_cancelled()
-        return await self._alive().ask(message, within)  # type: ignore[no-any-return]
+        post = self._post
+        if post is None:
+            raise self._dead()
+        return cast("R", await ask(post, message, within))
 
     def statistics(self) -> ActorStatistics:
         """How the actor is, now. Raises ActorStopped."""
-        return self._alive().statistics()
-
-    def _alive(self) -> Post:
         if self._post is None:
-            from boyd.runtime.errors import ActorStopped
+            raise self._dead()
+        return self._post.statistics()
 
-            raise ActorStopped(f"{self.path} has stopped")
-        return self._post
+    def _dead(self) -> ActorStopped:
+        return ActorStopped(f"{self.path} has stopped")
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Ref) and (self.path, self.incarnation) == (
-            other.path,
-            other.incarnation,
+        return (
+            isinstance(other, Ref)
+            and self.incarnation == other.incarnation
+            and self.path == other.path
+            and self.system_id == other.system_id
         )
 
     def __hash__(self) -> int:
@@ -96,22 +109,20 @@ class Ref(Generic[M_contra]):
         return f"<ref {self.path}>"
 
 
-def _encode_ref(ref: Any) -> list[object]:
-    from boyd.runtime.codec import refuse
+def _encode_ref(ref: object) -> list[object]:
+    return (
+        [ref.system_id, ref.path, ref.incarnation] if isinstance(ref, Ref) else refuse(ref, "a ref")
+    )
 
-    return [ref.path, ref.incarnation] if isinstance(ref, Ref) else refuse(ref, "a ref")
 
-
-def _decode_ref(tree: Any) -> Ref[Any]:
-    from boyd.runtime.codec import Mismatch
-
+def _decode_ref(tree: object) -> Ref[Any]:
     match tree:
-        case [str(path), int(incarnation)]:
-            system = decoding_system.get(None)
+        case [str(system_id), str(path), int(incarnation)]:
+            system = homes.get(system_id)
             post = None if system is None else system.find_post(path, incarnation)
-            return Ref(path, incarnation, post)
+            return Ref(system_id, path, incarnation, None) if post is None else post.ref
         case _:
-            raise Mismatch("expected a ref: [path, incarnation]")
+            raise Mismatch("expected a ref: [system, path, incarnation]")
 
 
 register_wire_form(Ref, _encode_ref, _decode_ref)

@@ -6,7 +6,9 @@ from typing import Literal
 
 import attrs
 
-__all__ = ["ActorStatistics"]
+__all__ = ["ActorStatistics", "State"]
+
+State = Literal["starting", "running", "backing off", "stopping", "stopped"]
 
 
 @attrs.frozen(kw_only=True)
@@ -30,7 +32,7 @@ class ActorStatistics:
 
     path: str
     kind: str
-    state: Literal["starting", "running", "backing off", "stopping", "stopped"]
+    state: State
     handling: str = ""
     queued: int = 0
     capacity: int = 0

@@ -9,7 +9,7 @@ nothing but `WireError`.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, Final, NoReturn, cast
 
 import attrs
@@ -17,7 +17,15 @@ import msgpack
 
 from boyd.runtime.errors import WireError
 
-__all__ = ["DEFAULT_LIMITS", "WIRE_VERSION", "Limits", "pack", "unpack_foreign", "unpack_own"]
+__all__ = [
+    "DEFAULT_LIMITS",
+    "WIRE_VERSION",
+    "Limits",
+    "check_tree",
+    "pack",
+    "unpack_foreign",
+    "unpack_own",
+]
 
 WIRE_VERSION: Final = 1
 """The format of frames and of entry bodies. Changed only with an upcaster beside it."""
@@ -54,6 +62,9 @@ class _PackerOfThread(threading.local):
 _local = _PackerOfThread()
 _unpackb = cast("Callable[..., Any]", msgpack.unpackb)
 
+unpack_own: Final = cast("Callable[[bytes], Any]", msgpack.unpackb)
+"""The tree of bytes that this process packed."""
+
 
 def pack(tree: object) -> bytes:
     """The bytes of a plain tree.
@@ -62,11 +73,6 @@ def pack(tree: object) -> bytes:
         TypeError, ValueError, OverflowError: what msgpack says of a tree that is not plain.
     """
     return _local.pack(tree)
-
-
-def unpack_own(frame: bytes) -> Any:  # noqa: ANN401  # a plain tree has no better static type
-    """The tree of bytes that this process packed."""
-    return _unpackb(frame, strict_map_key=False)
 
 
 def unpack_foreign(frame: bytes, limits: Limits = DEFAULT_LIMITS) -> Any:  # noqa: ANN401
@@ -82,6 +88,7 @@ def unpack_foreign(frame: bytes, limits: Limits = DEFAULT_LIMITS) -> Any:  # noq
             frame,
             max_array_len=limits.items,
             max_map_len=limits.items,
+            strict_map_key=False,  # the pairs are looked at anyway
             ext_hook=_refuse_extension,
             object_pairs_hook=_unique_text_keys,
         )
@@ -89,7 +96,7 @@ def unpack_foreign(frame: bytes, limits: Limits = DEFAULT_LIMITS) -> Any:  # noq
         raise
     except Exception as error:  # msgpack raises six unrelated types here
         raise WireError(f"not a message: {type(error).__name__}") from error
-    _check(tree, limits)
+    check_tree(tree, limits)
     return tree
 
 
@@ -106,25 +113,20 @@ def _unique_text_keys(pairs: Sequence[tuple[object, object]]) -> dict[object, ob
     return tree
 
 
-def _check(tree: object, limits: Limits) -> None:
+def check_tree(tree: object, limits: Limits) -> None:
+    """Raises WireError where a tree is deeper or longer than `limits`, or has what no plain tree has."""
     # A stack of our own: a hostile frame nests deeper than Python recurses.
-    # Only containers are put on it: a tree is mostly leaves.
-    finite = limits.finite
-    stack: list[tuple[object, int]] = [([tree], 0)]
+    stack: list[tuple[object, int]] = [(tree, 1)]
     while stack:
         node, depth = stack.pop()
-        if depth > limits.depth + 1:
-            raise WireError(f"nested deeper than {limits.depth}")
-        leaves = (
-            cast("dict[str, object]", node).values()
-            if node.__class__ is dict
-            else cast("list[object]", node)
-        )
-        for leaf in leaves:
-            kind = leaf.__class__
-            if kind is list or kind is dict:
-                stack.append((leaf, depth + 1))
-            elif kind is msgpack.Timestamp:
-                raise WireError("timestamps travel as numbers")
-            elif finite and kind is float and leaf - leaf != 0:  # type: ignore[operator]
-                raise WireError("NaN and infinity are not accepted here")
+        if isinstance(node, (dict, list)):
+            parts = cast("Collection[object]", node.values() if isinstance(node, dict) else node)
+            if depth > limits.depth:
+                raise WireError(f"nested deeper than {limits.depth}")
+            if len(parts) > limits.items:
+                raise WireError(f"an array or map of more than {limits.items} elements")
+            stack.extend((part, depth + 1) for part in parts)
+        elif isinstance(node, msgpack.Timestamp):
+            raise WireError("timestamps travel as numbers")
+        elif limits.finite and isinstance(node, float) and node - node != 0:
+            raise WireError("NaN and infinity are not accepted here")

@@ -14,7 +14,7 @@ from boyd.actors.events import Pending
 from boyd.actors.runs.messages import Begin, RunDone, RunFailed, RunStarted
 from boyd.actors.runs.place import Place
 from boyd.actors.runs.spec import RunSpec
-from boyd.runtime import Actor, ActorStopped, Context, receives
+from boyd.runtime import Actor, ActorCrashed, ActorStopped, Context, receives
 from boyd.runtime.failure import failure_of
 
 if TYPE_CHECKING:
@@ -64,8 +64,8 @@ class RunActor(Actor[Begin]):
         spec = self.spec
         try:
             outcome = await self._in_time(ctx)
-        except StartOver:
-            raise
+        except (StartOver, ActorCrashed):
+            raise  # also where an actor below was made to crash before it had begun
         except Exception as error:  # noqa: BLE001  # the end of a run: told to its owner as a typed failure
             spec.inflight.errors[spec.thread] = error
             return RunFailed(name=spec.name, failure=failure_of(error), used=spec.spending.used)

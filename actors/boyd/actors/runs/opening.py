@@ -32,7 +32,7 @@ from boyd.runtime import (
     open_lease,
     open_system,
 )
-from boyd.runtime.post import background, current_cell, current_headers
+from boyd.runtime.origin import current_headers, waiting_cell
 
 if TYPE_CHECKING:
     from boyd.actors.runs.runnable import Runnable
@@ -84,7 +84,7 @@ def _look_around(system: System | None) -> _Around | None:
     """None: neither a system nor an actor, so the run needs a system of its own."""
     ctx = current_context()
     if ctx is not None and (system is None or ctx.system is system):
-        cell = None if background.get() else current_cell.get()
+        cell = waiting_cell()
         return _Around(
             system=ctx.system,
             ctx=ctx,

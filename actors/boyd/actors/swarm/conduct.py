@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -30,6 +30,7 @@ from boyd.runtime import (
 from boyd.runtime.failure import Failure
 
 if TYPE_CHECKING:
+    from boyd.actors.runs.runnable import Bound
     from boyd.actors.swarm.swarm import Swarm
 
 __all__ = ["LEAD", "MemberFinished", "SwarmRun", "SwarmStarted"]
@@ -56,6 +57,21 @@ class MemberFinished(Event):
 Report = RunDone | RunFailed | Terminated
 
 
+@attrs.frozen(kw_only=True)
+class Standing:
+    """What the thread of a swarm says.
+
+    Attributes:
+        rounds: how often the swarm has come to an end.
+        again: members that failed, and have not done better since.
+        output: of an end behind which nothing is left to do.
+    """
+
+    rounds: int
+    again: tuple[str, ...]
+    output: bytes | None
+
+
 class SwarmRun(RunActor):
     """Has a run actor for each member and for the lead below it, and waits for the lead."""
 
@@ -71,34 +87,24 @@ class SwarmRun(RunActor):
         labels = {**self.spec.headers.labels, "board": self.spec.thread}
         headers = attrs.evolve(self.spec.headers, labels=labels)
         spec = attrs.evolve(self.spec, headers=headers)
-        done = await self._finished()
-        if done is not None:
-            return Outcome(output=done)
+        standing = await self._standing()
+        if standing.output is not None:
+            return Outcome(output=standing.output)
         await self.write_start(", ".join(self.swarm.members))
         started = SwarmStarted(members=tuple(self.swarm.members))
         with suppress(IdConflict):  # it had other members when it began
             await spec.append(started, ids=(f"{spec.thread}#members",))
-        if spec.approvals is None:
-            approvals = await ctx.spawn(
-                ApprovalsActor,
-                spec,
-                self.swarm.toolbelts(spec.thread),
-                name="approvals",
-                supervision=APPROVALS_SUPERVISION,
-            )
-            spec = attrs.evolve(spec, approvals=approvals)
+        spec = await self._with_approvals(spec, ctx)
         reports: Inbox[Report] = ctx.system.open_inbox(Report)
         with reports:
-            await self._start(spec, reports, ctx)
-            outcome = await self._lead_outcome(spec, reports, ctx)
+            outcome = await self._round(standing, spec, reports, ctx)
         await self._stop(self.members, ctx)
         if not outcome.pending:
-            await self._finish(spec, outcome.output)
+            await self._finish(spec, outcome.output, standing.rounds)
         return outcome
 
-    async def _finished(self) -> bytes | None:
-        """The output of a run of this thread that came to its end with every member well."""
-        output: bytes | None = None
+    async def _standing(self) -> Standing:
+        rounds, output = 0, None
         ill: dict[str, bool] = {}
         after = 0
         kinds = ("boyd.run_finished", "boyd.member_finished")
@@ -109,16 +115,53 @@ class SwarmRun(RunActor):
             for entry in page:
                 match entry.message():
                     case RunFinished() as finished:
-                        output = finished.output
+                        rounds, output = rounds + 1, finished.output
                     case MemberFinished() as member:
                         ill[member.member] = member.failure is not None
+                        output = None  # the lead has not seen this
                     case _:
                         pass
-        return None if any(ill.values()) else output
+        again = tuple(name for name in self.swarm.members if ill.get(name))
+        return Standing(rounds=rounds, again=again, output=None if again else output)
 
-    async def _start(self, spec: RunSpec, reports: Inbox[Report], ctx: Context) -> None:
+    async def _with_approvals(self, spec: RunSpec, ctx: Context) -> RunSpec:
+        if spec.approvals is not None:
+            return spec
+        approvals = await ctx.spawn(
+            ApprovalsActor,
+            spec,
+            self.swarm.toolbelts(spec.thread),
+            name="approvals",
+            supervision=APPROVALS_SUPERVISION,
+        )
+        return attrs.evolve(spec, approvals=approvals)
+
+    async def _round(
+        self, standing: Standing, spec: RunSpec, reports: Inbox[Report], ctx: Context
+    ) -> Outcome:
+        """All members and the lead; or, behind an end with failures, who failed, and then the lead anew."""
+        if not standing.rounds:
+            members = {**self.swarm.members, LEAD: self.swarm.lead}
+            await self._start(members, spec, reports, ctx)
+            return await self._outcome(LEAD, spec, reports, ctx)
+        again = {name: self.swarm.members[name] for name in standing.again}
+        await self._start(again, spec, reports, ctx)
+        outcome = await self._outcome("", spec, reports, ctx)
+        if outcome.pending:
+            return outcome
+        lead = f"{LEAD}.{standing.rounds + 1}"
+        await self._start({lead: self.swarm.lead}, spec, reports, ctx)
+        return await self._outcome(lead, spec, reports, ctx)
+
+    async def _start(
+        self,
+        members: Mapping[str, Bound[Any]],
+        spec: RunSpec,
+        reports: Inbox[Report],
+        ctx: Context,
+    ) -> None:
         owner = cast("Ref[RunDone | RunFailed]", reports.ref)
-        for name, bound in {**self.swarm.members, LEAD: self.swarm.lead}.items():
+        for name, bound in members.items():
             child = spec.child(name, owner, bound.definition.budget)
             factory = bound.definition.actor(bound.given, child)
             actor = await ctx.spawn(factory, name=name, supervision=RUN_SUPERVISION)
@@ -126,23 +169,26 @@ class SwarmRun(RunActor):
             ctx.system.watch(reports, actor)
             await actor.send(Begin())
 
-    async def _lead_outcome(self, spec: RunSpec, reports: Inbox[Report], ctx: Context) -> Outcome:
-        """Write down who finishes, until the lead does. Raises what ended the lead."""
-        async for report in reports:
+    async def _outcome(
+        self, lead: str, spec: RunSpec, reports: Inbox[Report], ctx: Context
+    ) -> Outcome:
+        """Write down who finishes, until the lead does, or all where there is none. Raises what ended the lead."""
+        while self.members:
+            report = await reports.receive()
             name = _who(report)
             if name not in self.members:
                 continue  # it has reported before, and was stopped since
             member, _ = self.members[name]
             if isinstance(report, RunDone) and report.pending:
                 return Outcome(pending=report.pending)
-            if name == LEAD:
+            if name == lead:
                 if isinstance(report, RunDone):
                     return Outcome(output=report.output)
                 raise raised_by(_failure(report) or _GONE, member)
             await self._stop([name], ctx)
             await settle_calls(member)
             await self._write_down(spec, name, _failure(report))
-        raise AssertionError("the inbox is open while this block runs")
+        return Outcome()
 
     async def _write_down(self, spec: RunSpec, name: str, failure: Failure | None) -> None:
         finished = MemberFinished(member=name, failure=failure)
@@ -161,11 +207,12 @@ class SwarmRun(RunActor):
         for _, actor in going:
             await ctx.system.stop_actor(actor)
 
-    async def _finish(self, spec: RunSpec, output: bytes) -> None:
+    async def _finish(self, spec: RunSpec, output: bytes, rounds: int) -> None:
         if spec.approvals is not None and spec.inflight.asked:
             with suppress(ActorStopped, ActorCrashed):
                 await spec.approvals.ask(CarryOut())
-        await spec.append(RunFinished(output=output), ids=(f"{spec.thread}#finished",))
+        number = f".{rounds + 1}" if rounds else ""
+        await spec.append(RunFinished(output=output), ids=(f"{spec.thread}#finished{number}",))
 
 
 def _who(report: Report) -> str:

@@ -27,7 +27,8 @@ class Swarm(Runnable[None, T]):
     shared one. They meet on the `Blackboard`. A member that fails is a fact of
     the shared thread, and the others go on; the swarm's output is the lead's,
     and the swarm ends with it. Where a member pauses for an answer that nobody
-    is there to give, the swarm does.
+    is there to give, the swarm does. A resume behind an end with failures has
+    those members try again, and then the lead look anew.
 
     Args:
         members: by name, each a definition with its input: `scout.on(source)`.

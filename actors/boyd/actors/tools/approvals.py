@@ -45,7 +45,7 @@ from boyd.runtime import (
     System,
     receives,
 )
-from boyd.runtime.post import current_headers
+from boyd.runtime.origin import current_headers
 
 __all__ = ["APPROVALS_SUPERVISION", "ApprovalsActor", "settle"]
 

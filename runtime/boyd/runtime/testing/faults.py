@@ -15,7 +15,10 @@ class InjectedFault(OSError):
 
 
 class Faulty:
-    """Stands before an object; its k-th async call raises instead of running. `count` is how many were made."""
+    """Stands before an object; its k-th async call raises instead of running. `count` is how many were made.
+
+    Async context managers (`open_...`) and what is not callable pass through.
+    """
 
     def __init__(self, target: object, k: int, error: Exception) -> None:
         self._target = target
@@ -33,11 +36,12 @@ class Faulty:
         if not callable(found) or name.startswith("open_"):
             return found
 
-        async def call(*args: Any, **options: Any) -> Any:  # noqa: ANN401
+        async def call(*args: object, **options: object) -> object:
             self.count += 1
             if self.count == self._k:
                 raise self._error
-            return await found(*args, **options)
+            result: Any = found(*args, **options)
+            return await result
 
         return call
 
@@ -54,17 +58,15 @@ def fail_kth(target: object, k: int, error: Exception | None = None) -> Any:  # 
 class _CancelAtStep(trio.abc.Instrument):
     """Cancels a scope before the k-th step of the run's tasks."""
 
-    def __init__(self, k: int) -> None:
-        self._k = k
-        self.steps = 0
-        self.scope: trio.CancelScope | None = None
+    def __init__(self, k: int, scope: trio.CancelScope) -> None:
+        self._left = k
+        self._scope = scope
+        self.done = False
 
     def before_task_step(self, task: trio.lowlevel.Task) -> None:  # noqa: ARG002
-        if self.scope is None:
-            return
-        self.steps += 1
-        if self.steps == self._k:
-            self.scope.cancel()
+        self._left -= 1
+        if not self._left and not self.done:
+            self._scope.cancel()
 
 
 async def cancel_at_each_checkpoint(
@@ -76,21 +78,24 @@ async def cancel_at_each_checkpoint(
 ) -> int:
     """Run `scenario` again and again, cancelled at its 1st, 2nd, 3rd ... task step, until it ends by itself.
 
-    After each run `check()` is awaited, uncancelled. Returns how many places
-    there were.
+    All tasks of the Trio run count, so that actors that work for the scenario
+    are interrupted between any two of their steps. After each run `check()` is
+    awaited, uncancelled. Returns how many places there were.
+
+    Args:
+        every: try each n-th place only, for long scenarios.
 
     Raises AssertionError: the scenario has more than `limit` steps.
     """
     for k in range(1, limit + 1, every):
-        instrument = _CancelAtStep(k)
-        trio.lowlevel.add_instrument(instrument)
-        try:
-            with trio.CancelScope() as scope:
-                instrument.scope = scope
+        with trio.CancelScope() as scope:
+            instrument = _CancelAtStep(k, scope)
+            trio.lowlevel.add_instrument(instrument)
+            try:
                 await scenario()
-            instrument.scope = None
-        finally:
-            trio.lowlevel.remove_instrument(instrument)
+            finally:
+                instrument.done = True
+                trio.lowlevel.remove_instrument(instrument)
         if check is not None:
             await check()
         if not scope.cancel_called:

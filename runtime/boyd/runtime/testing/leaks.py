@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 import trio
 
 __all__ = ["assert_no_leaks"]
 
-_DESCRIPTORS = Path("/proc/self/fd")
+_DESCRIPTORS: Final = Path("/proc/self/fd")
 
 
 def _descriptors() -> dict[str, str]:
@@ -27,41 +28,45 @@ def _descriptors() -> dict[str, str]:
     return found
 
 
-def _tasks() -> set[int]:
+def _tasks() -> set[trio.lowlevel.Task]:
     try:
         root = trio.lowlevel.current_root_task()
     except RuntimeError:
         return set()
-    found: set[int] = set()
+    found: set[trio.lowlevel.Task] = set()
     stack = [root] if root else []
     while stack:
         task = stack.pop()
-        found.add(id(task))
+        found.add(task)
         for nursery in task.child_nurseries:
             stack.extend(nursery.child_tasks)
     return found
 
 
-def _threads() -> set[str]:
-    # Trio keeps idle worker threads for reuse; they hold nothing.
-    return {t.name for t in threading.enumerate() if not t.daemon}
+def _threads() -> set[threading.Thread]:
+    # Trio keeps idle worker threads for reuse, as daemons; they hold nothing.
+    return {thread for thread in threading.enumerate() if not thread.daemon}
 
 
 @contextmanager
-def assert_no_leaks() -> Iterator[None]:
+def assert_no_leaks() -> Generator[None]:
     """Tasks, non-daemon threads and file descriptors at the end of the block are those of its beginning.
 
     Works inside a Trio run (tasks are counted) and outside (they are not).
+    Where the block raises, its error is not replaced.
+
     Raises AssertionError.
     """
     tasks, threads, descriptors = _tasks(), _threads(), _descriptors()
     yield
-    more_tasks = _tasks() - tasks
-    assert not more_tasks, f"{len(more_tasks)} tasks outlived the block"
-    more_threads = _threads() - threads
-    assert not more_threads, f"threads outlived the block: {', '.join(sorted(more_threads))}"
-    more_files = {k: v for k, v in _descriptors().items() if k not in descriptors and _counts(v)}
-    assert not more_files, f"files left open: {', '.join(sorted(more_files.values()))}"
+    more_tasks = sorted(task.name for task in _tasks() - tasks)
+    assert not more_tasks, f"{len(more_tasks)} tasks outlived the block: {', '.join(more_tasks)}"
+    more_threads = sorted(thread.name for thread in _threads() - threads)
+    assert not more_threads, f"threads outlived the block: {', '.join(more_threads)}"
+    more_files = sorted(
+        v for k, v in _descriptors().items() if descriptors.get(k) != v and _counts(v)
+    )
+    assert not more_files, f"files left open: {', '.join(more_files)}"
 
 
 def _counts(target: str) -> bool:

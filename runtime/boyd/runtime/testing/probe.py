@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
 
@@ -49,7 +49,7 @@ class Probe(Generic[T]):
 
 
 @contextmanager
-def open_probe(system: System, kind: Any, *, size: int = 1024) -> Iterator[Probe[Any]]:  # noqa: ANN401  # a class or a union
+def open_probe(system: System, kind: Any, *, size: int = 1024) -> Generator[Probe[Any]]:  # noqa: ANN401  # a class or a union
     """A probe for messages of `kind` (a class or a union of them)."""
     inbox: Inbox[Any] = system.open_inbox(kind, size=size)
     with inbox:
@@ -67,7 +67,7 @@ class Hop:
 
 
 @contextmanager
-def wire_spy(system: System) -> Iterator[list[Hop]]:
+def wire_spy(system: System) -> Generator[list[Hop]]:
     """Every hop of `system` while the block runs, in order, replies included."""
     hops: list[Hop] = []
 

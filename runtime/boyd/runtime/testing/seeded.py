@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Awaitable, Callable
 
 import attrs
 import trio
@@ -18,9 +19,15 @@ class SeededDispatcher:
     """Every choice of who goes on next is `random.Random(seed)`'s; one message an actor and turn.
 
     It waits until everything else in the Trio run is blocked before it
-    chooses, so that all that could go on is in the choice. `order` is the list
-    of choices made, as (number of candidates, chosen).
+    chooses, so that all that could go on is in the choice: woken tasks, new
+    ones and cancelled ones. What a handler waits for past the dispatcher
+    (`trio.sleep`, a channel, a socket) is not.
+
+    Attributes:
+        order: the choices made, as (number of candidates, chosen).
     """
+
+    orders_cancels = True
 
     def __init__(self, seed: int) -> None:
         self.batch = 1
@@ -28,35 +35,69 @@ class SeededDispatcher:
         self._random = random.Random(seed)  # noqa: S311  # schedules, not secrets
         self._ready: list[Waiter] = []
         self._more = trio.Event()
+        self._ended = False
 
     def ready(self, waiter: Waiter, /) -> None:
+        """Put `waiter` into the choice."""
+        if self._ended:
+            waiter.resume()
+            return
         self._ready.append(waiter)
         self._more.set()
+
+    def start_soon(
+        self,
+        nursery: trio.Nursery,
+        job: Callable[[], Awaitable[object]],
+        /,
+        *,
+        name: str | None = None,
+    ) -> None:
+        """Put a new task into the choice; its place in it does not depend on Trio."""
+        turn = self._turn()
+
+        async def begin() -> None:
+            if not self._ended:
+                await turn.wait_turn()
+            await job()
+
+        nursery.start_soon(begin, name=name)
 
     async def enter(self) -> None:
-        await self.pass_turn()
+        """Take part in the choice. Not cancellable."""
+        if not self._ended:
+            await self._turn().wait_turn()
 
     async def pass_turn(self) -> None:
-        waiter = Waiter(self)
-        # Ready before it waits: `wake` needs a waiting task, so it is put into the choice directly.
-        self._ready.append(waiter)
+        """Take part in the choice; a checkpoint."""
+        await trio.lowlevel.checkpoint_if_cancelled()
+        if self._ended:
+            await trio.lowlevel.checkpoint()
+        await self.enter()
+
+    def _turn(self) -> Waiter:
+        # Ready before it waits; it is parked by the time that a choice is made.
+        turn = Waiter(self)
+        self._ready.append(turn)
         self._more.set()
-        try:
-            await waiter.wait()
-        finally:
-            if waiter in self._ready:
-                self._ready.remove(waiter)
+        return turn
 
     async def run(self) -> None:
-        while True:
-            await self._more.wait()
-            await trio.testing.wait_all_tasks_blocked()
-            if not self._ready:
-                self._more = trio.Event()
-                continue
-            chosen = self._random.randrange(len(self._ready))
-            self.order.append((len(self._ready), chosen))
-            self._ready.pop(chosen).resume()
+        """Choose, until cancelled; then let everybody go."""
+        try:
+            while True:
+                await self._more.wait()
+                await trio.testing.wait_all_tasks_blocked()
+                if not self._ready:
+                    self._more = trio.Event()
+                    continue
+                chosen = self._random.randrange(len(self._ready))
+                self.order.append((len(self._ready), chosen))
+                self._ready.pop(chosen).resume()
+        finally:
+            self._ended = True
+            while self._ready:
+                self._ready.pop(0).resume()
 
 
 def seeded_seams(seed: int) -> Seams:

@@ -1,0 +1,74 @@
+"""Background tasks of an actor: they end with its life."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+import trio
+
+from boyd.runtime.dispatcher import Gate
+from boyd.runtime.origin import Errand, origin
+
+if TYPE_CHECKING:
+    from boyd.runtime.cell import Cell
+
+__all__ = ["Errands"]
+
+
+class Errands:
+    """What one actor does beside its mailbox. A result is told to it, an error is its crash."""
+
+    __slots__ = ("_cell", "_gate", "_scopes")
+
+    def __init__(self, cell: Cell) -> None:
+        self._cell = cell
+        self._scopes: dict[trio.CancelScope, None] = {}
+        self._gate: Gate | None = None
+
+    def __len__(self) -> int:
+        return len(self._scopes)
+
+    def start_soon(self, fn: Callable[..., Awaitable[object]], args: tuple[Any, ...]) -> None:
+        """Run `fn(*args)` beside the mailbox."""
+        cell, errand = self._cell, Errand(self._cell)
+        scope = trio.CancelScope()
+
+        async def work() -> None:
+            origin.set(errand)
+            try:
+                with scope:
+                    result = await fn(*args)
+                    if result is not None and not scope.cancel_called:
+                        cell.deliver(cell.reserve(result))
+            except Exception as error:  # noqa: BLE001  # it becomes the actor's crash
+                if not scope.cancel_called:
+                    cell.crash(error)
+                else:
+                    cell.system.report(
+                        f"{cell.path}: a background task failed as it was cancelled", error
+                    )
+            finally:
+                del self._scopes[scope]
+                if not self._scopes and self._gate is not None:
+                    self._gate.open()
+
+        self._scopes[scope] = None
+        cell.system.start_soon(work, name=f"{cell.path} errand")
+
+    def cancel(self) -> None:
+        """Have them end."""
+        for scope in self._scopes:
+            scope.cancel()
+
+    async def wait_ended(self, seconds: float) -> None:
+        """Wait for cancelled tasks to end, at most so long; then report that they hold on."""
+        if not self._scopes:
+            return
+        self._gate = Gate(self._cell.system.dispatcher)
+        with trio.move_on_after(seconds):
+            await self._gate.wait()
+        if self._scopes:
+            self._cell.system.report(
+                f"{self._cell.path}: {len(self._scopes)} background tasks do not end", None
+            )

@@ -1,0 +1,121 @@
+"""What a wire form is, and how a value that does not fit says where."""
+
+from __future__ import annotations
+
+import re
+import sys
+import typing
+from collections.abc import Callable, Mapping
+from operator import length_hint
+from typing import Annotated, Any, Final, NoReturn, get_args, get_origin
+
+import attrs
+
+__all__ = [
+    "ALLOWED",
+    "Find",
+    "Form",
+    "Hook",
+    "Mismatch",
+    "bare",
+    "each",
+    "each_value",
+    "in_step",
+    "no_wire_form",
+    "refuse",
+    "type_name",
+]
+
+Hook = Callable[[Any], Any]
+
+ALLOWED: Final = (
+    "allowed are None, bool, int, float, str, bytes, list, tuple, set, dict, Enum, date and time, Decimal, UUID, "
+    "Path, attrs classes, messages and refs"
+)
+
+
+@attrs.frozen
+class Form:
+    """Two functions: from a value to a plain tree, and back."""
+
+    encode: Hook
+    decode: Hook
+
+
+Find = Callable[[Any], Form]
+"""Finds the form of a part."""
+
+
+class Mismatch(Exception):  # never leaves this package: it becomes EncodeError or WireError
+    """A value does not fit its type; `path` grows on the way out."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.text = text
+        self.path = ""
+
+    def at(self, step: str) -> Mismatch:
+        """One step further out."""
+        self.path = step + self.path
+        return self
+
+
+def refuse(value: object, wanted: str) -> NoReturn:
+    """Raise Mismatch."""
+    raise Mismatch(f"expected {wanted}, got {type(value).__name__}")
+
+
+def no_wire_form(value: object) -> NoReturn:
+    """Raise Mismatch: no type of the value could help."""
+    raise Mismatch(f"{type(value).__name__} has no wire form; {ALLOWED}")
+
+
+def in_step(hook: Hook, value: object, step: str) -> Any:  # noqa: ANN401
+    """`hook(value)`, where what does not fit says that it is at `step`."""
+    try:
+        return hook(value)
+    except Mismatch as error:
+        raise error.at(step) from None
+
+
+def each(hook: Hook, values: list[Any] | tuple[Any, ...]) -> list[Any]:
+    """`hook` of every element."""
+    elements = iter(values)
+    try:
+        return [hook(value) for value in elements]
+    except Mismatch as error:
+        # The iterator knows how far it came. Trying again from the start would double the work at
+        # each level of nesting: a frame of a few bytes could hold this process up for days.
+        raise error.at(f"[{len(values) - length_hint(elements) - 1}]") from None
+
+
+def each_value(hook: Hook, values: Mapping[Any, Any]) -> dict[str, Any]:
+    """`hook` of every value of a mapping with text keys."""
+    out: dict[str, Any] = {}
+    for key, value in values.items():
+        if not isinstance(key, str):
+            raise Mismatch(f"key {key!r:.40}: map keys must be text")
+        try:
+            out[str(key)] = hook(value)
+        except Mismatch as error:
+            raise error.at(f"[{key!r}]") from None
+    return out
+
+
+def bare(tp: Any) -> Any:  # noqa: ANN401
+    """`tp` without what means nothing on the wire: Annotated, NewType, aliases."""
+    while True:
+        if get_origin(tp) is Annotated:
+            tp = get_args(tp)[0]
+        elif isinstance(tp, typing.NewType):
+            tp = tp.__supertype__
+        elif sys.version_info >= (3, 12) and isinstance(tp, typing.TypeAliasType):
+            tp = tp.__value__
+        else:
+            return tp
+
+
+def type_name(tp: Any) -> str:  # noqa: ANN401
+    """`dict[str, int]`, `Path | None`: a type for people, and for the tags of unions."""
+    name = tp.__name__ if isinstance(tp, type) and not get_args(tp) else str(tp)
+    return re.sub(r"(?:\w+\.|<locals>\.)+", "", name)

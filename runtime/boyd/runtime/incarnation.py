@@ -1,0 +1,233 @@
+"""An actor as others see it: from its spawn to its stop, over the lives between restarts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import attrs
+import trio
+
+from boyd.runtime.actor import Actor, Handler
+from boyd.runtime.dispatcher import Gate
+from boyd.runtime.envelope import NO_HEADERS, Envelope, Headers
+from boyd.runtime.errands import Errands
+from boyd.runtime.errors import ActorCrashed
+from boyd.runtime.mailbox import Mailbox
+from boyd.runtime.origin import waiting_cell
+from boyd.runtime.post import Post
+from boyd.runtime.restart import Supervision
+from boyd.runtime.statistics import ActorStatistics, State
+from boyd.runtime.timers import Timers
+
+if TYPE_CHECKING:
+    from boyd.runtime.cell import Cell
+    from boyd.runtime.system import System
+
+__all__ = ["Birth", "Incarnation"]
+
+_PATIENCE: Final = 1.0
+"""Seconds after a kill until an actor that goes on is reported."""
+
+
+@attrs.frozen
+class Birth:
+    """What an actor is made of, at its spawn and at each restart."""
+
+    factory: Callable[..., Actor[Any]]
+    args: tuple[Any, ...]
+    mailbox: Mailbox
+    supervision: Supervision
+
+
+class Incarnation(Post):
+    """Its state, and how it is told to end or to fail. What it does about it is in `Cell`.
+
+    Attributes:
+        current, headers, deadline: of the message in hand.
+        started: opens when the first life has begun, or never will.
+        start_error: why the first life did not begin, while somebody waited for it.
+        lived: its first life has begun.
+        stopped: opens at the very end.
+    """
+
+    __slots__ = (
+        "_actor",
+        "_birth",
+        "_crashes",
+        "_end",
+        "_failure",
+        "_handlers",
+        "_idle",
+        "_injected",
+        "_interrupted",
+        "_lively",
+        "_scope",
+        "children",
+        "crashed",
+        "current",
+        "deadline",
+        "epoch",
+        "errands",
+        "handled",
+        "headers",
+        "lived",
+        "name",
+        "parent",
+        "spawner_waits",
+        "start_error",
+        "started",
+        "state",
+        "stopped",
+        "supervision",
+        "timers",
+    )
+
+    def __init__(
+        self,
+        system: System,
+        parent: Cell | None,
+        name: str,
+        path: str,
+        incarnation: int,
+        birth: Birth,
+    ) -> None:
+        self._birth = birth
+        self._actor = self._build()
+        kind = type(self._actor)
+        self._handlers: Mapping[type, Handler] = kind.__boyd_handlers__
+        super().__init__(
+            system,
+            path,
+            incarnation,
+            birth.mailbox,
+            kind=kind.__name__,
+            accepted=self._handlers,
+        )
+        self.parent = parent
+        self.name = name
+        self.supervision = birth.supervision
+        self.children: dict[str, Cell] = {}
+        self.timers = Timers(self)
+        self.errands = Errands(self)
+        self.state: State = "starting"
+        self.epoch = 0
+        self.handled = 0
+        self.crashed = 0
+        self.current: Envelope | None = None
+        self.headers: Headers = NO_HEADERS
+        self.deadline = math.inf
+        self.started = Gate(system.dispatcher)
+        self.stopped = Gate(system.dispatcher)
+        self.spawner_waits = False
+        self.start_error: Exception | None = None
+        self._failure: Exception | None = None
+        self._crashes: tuple[float, ...] = ()
+        self._end: Literal["", "stop", "kill"] = ""
+        self._injected: Exception | None = None
+        self._interrupted = False
+        self._lively = False
+        self.lived = False
+        self._idle = False
+        self._scope = trio.CancelScope()
+        system.busy.up()
+
+    def _build(self) -> Actor[Any]:
+        factory = self._birth.factory
+        made: object = factory(*self._birth.args)
+        if not isinstance(made, Actor):
+            kind = type(made).__name__
+            raise TypeError(f"spawn takes a factory of actors; {factory!r} made a {kind}")
+        return made
+
+    @property
+    def is_living(self) -> bool:
+        """It may have children now: not between two lives, nor about to end."""
+        return self.state in ("starting", "running")
+
+    def statistics(self) -> ActorStatistics:
+        """How it is, now."""
+        oldest = self.queue.oldest
+        return ActorStatistics(
+            path=self.path,
+            kind=self.kind,
+            state=self.state,
+            handling=self.current.codec.cls.__name__ if self.current else "",
+            queued=len(self.queue),
+            capacity=self.queue.size,
+            handled=self.handled,
+            crashed=self.crashed,
+            restarts=max(self.epoch - 1, 0),
+            rejected=self.queue.rejected,
+            dropped=self.queue.dropped,
+            oldest=0.0 if oldest is None else self.system.now() - oldest.at,
+            children=tuple(child.statistics() for child in self.children.values()),
+        )
+
+    def deliver(self, envelope: Envelope) -> None:
+        """Accept an envelope whose room is settled, and have it handled."""
+        self.queue.put(envelope)
+        if self._idle:
+            self._set_idle(idle=False)
+        self.waiter.wake()
+
+    def _set_idle(self, *, idle: bool) -> None:
+        if idle is not self._idle:
+            self._idle = idle
+            if idle:
+                self.system.busy.down()
+            else:
+                self.system.busy.up()
+
+    def stop(self) -> None:
+        """Stop after the message in hand. Idempotent."""
+        if not self._end:
+            self._end = "stop"
+            self._interrupt()
+            if self.state == "backing off":
+                self._scope.cancel()
+            self.waiter.wake()
+
+    def kill(self) -> None:
+        """Stop now, children too: the running handler is cancelled. Idempotent."""
+        self._end = "kill"
+        self._interrupt()
+        self._scope.cancel()
+        for child in tuple(self.children.values()):
+            child.kill()
+
+    def crash(self, error: Exception | None = None) -> None:
+        """Make it fail as if its handler had raised `error`; its supervisor decides what follows.
+
+        Nothing happens when it is between two lives, or about to end.
+        """
+        if self.is_living:
+            self._injected = error or ActorCrashed(f"{self.path} was made to crash")
+            self._interrupt()
+            self._scope.cancel()
+
+    def _interrupt(self) -> None:
+        if self.state != "stopped":
+            self._interrupted = True
+            self._set_idle(idle=False)
+
+    async def stop_within(self, seconds: float) -> None:
+        """Stop, politely for at most `seconds`, then by force. From one of its own handlers: do not wait."""
+        self.stop()
+        caller = waiting_cell()
+        while caller is not None:
+            if caller is self:
+                return
+            caller = caller.parent
+        with trio.move_on_after(seconds):
+            await self.stopped.wait()
+        if not self.stopped.is_open:
+            self.kill()
+            with trio.move_on_after(_PATIENCE):
+                await self.stopped.wait()
+        if not self.stopped.is_open:
+            self.system.report(
+                f"{self.path} was killed and goes on, shielded from cancellation", None
+            )
+            await self.stopped.wait()
