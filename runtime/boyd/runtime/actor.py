@@ -10,6 +10,7 @@ from typing import (
     ClassVar,
     Final,
     Generic,
+    TypeGuard,
     TypeVar,
     cast,
     dataclass_transform,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
     from boyd.runtime.context import Context
 
-__all__ = ["Actor", "Handler", "actor", "receives"]
+__all__ = ["Actor", "Handler", "actor", "is_actor", "receives"]
 
 M = TypeVar("M")
 S = TypeVar("S")
@@ -118,6 +119,11 @@ class Actor(Generic[M]):
         accepted = _accepted(cls)
         if accepted is not None and "__boyd_handlers__" not in cls.__dict__:
             cls.__boyd_handlers__ = _handlers(cls, accepted)
+
+
+def is_actor(thing: object) -> TypeGuard[Actor[Any]]:
+    """As isinstance, for type checkers that mind of which messages."""
+    return isinstance(thing, Actor)
 
 
 def _refuse_mutable_defaults(cls: type) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
 import typing
@@ -21,8 +22,7 @@ def own_annotations(cls: type) -> Mapping[str, object]:
         import annotationlib
 
         return annotationlib.get_annotations(cls, format=annotationlib.Format.FORWARDREF)
-    found: Mapping[str, object] = cls.__dict__.get("__annotations__", {})
-    return found
+    return inspect.get_annotations(cls)
 
 
 def mentioned(annotations: Iterable[object]) -> set[str]:

@@ -1,4 +1,7 @@
-"""The task of an actor: take a message, handle it, survive its crashes. The only place that runs handlers."""
+"""The task of an actor: take a message, handle it, survive its crashes.
+
+The only place that runs handlers.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ class Cell(Incarnation):
     __slots__ = ()
 
     async def run(self) -> None:
-        """The actor's whole life; cancelled only by itself. Raises only when its failure leaves the system."""
+        """The whole life; cancelled only by itself. Raises only when its failure leaves the system."""
         origin.set(self)
         try:
             verdict = await self._lives()
@@ -62,10 +65,10 @@ class Cell(Incarnation):
         """One epoch. None: it is to stop; else the error that ended it."""
         self.epoch += 1
         self.state = "starting"
-        self._interrupted = self._injected is not None
+        self.is_interrupted = self._injected is not None
         try:
             with trio.CancelScope() as self._scope:
-                if self._interrupted:
+                if self.is_interrupted:
                     self._scope.cancel()
                 if self.epoch > 1:
                     self._lively = False
@@ -82,23 +85,23 @@ class Cell(Incarnation):
             return error
         finally:
             self._set_idle(idle=False)
-        error, self._injected = self._injected, None
-        return error
+        injected, self._injected = self._injected, None
+        return injected
 
     async def _receive(self, ctx: Context) -> None:
         """Handle messages until told to stop."""
         queue, dispatcher = self.queue, self.system.dispatcher
-        while not self._interrupted:
+        while True:
             for _ in range(dispatcher.batch):
+                if self.is_interrupted:
+                    return
                 envelope = queue.take()
                 if envelope is None:
                     break
                 await self._handle(envelope, ctx)
-                if self._interrupted:
-                    return
             if len(queue):
                 await dispatcher.pass_turn()
-            else:
+            elif not self.is_interrupted:
                 self._set_idle(idle=True)
                 await self.waiter.wait()
                 self._set_idle(idle=False)
@@ -214,14 +217,14 @@ class Cell(Incarnation):
         self.state = "stopping"
         self.headers = NO_HEADERS
         await self._end_life()
-        if not self._lively or self._end == "kill":
+        if not self._lively or self.is_killed:
             return
         with trio.move_on_after(self.supervision.shutdown) as self._scope:
             try:
                 await self._actor.stopped(Context(self))
             except Exception as error:  # noqa: BLE001  # a failing farewell must not undo the stop
                 self.system.report(f"{self.path}: stopped() failed", error)
-        if self._scope.cancelled_caught and self._end != "kill":
+        if self._scope.cancelled_caught and not self.is_killed:
             self.system.report(f"{self.path}: stopped() took longer than it may", None)
 
     def _finish(self) -> None:

@@ -8,7 +8,7 @@ own, as a ref has, is a pair of hooks on a cattrs converter.
 from __future__ import annotations
 
 import enum
-from typing import Any, Final, Literal, NoReturn, get_origin
+from typing import Any, Final, Literal, NoReturn, cast, get_origin
 
 import attrs
 from cattrs import Converter
@@ -17,7 +17,16 @@ from boyd.runtime.annotations import hints_of
 from boyd.runtime.errors import EncodeError, WireError
 from boyd.runtime.forms.classes import class_form
 from boyd.runtime.forms.containers import CONTAINERS, container_form
-from boyd.runtime.forms.form import ALLOWED, Form, Hook, Mismatch, bare, refuse, type_name
+from boyd.runtime.forms.form import (
+    ALLOWED,
+    Form,
+    Hook,
+    Mismatch,
+    bare,
+    refuse,
+    type_name,
+    with_hooks,
+)
 from boyd.runtime.forms.scalars import (
     PRIMITIVES,
     TEXT_FORMS,
@@ -41,7 +50,6 @@ __all__ = [
 ]
 
 _converter: Final = Converter(detailed_validation=False)
-_with_hooks: Final[set[type]] = set()
 _made: Final[dict[Any, Form]] = {}
 _being_made: Final[list[Any]] = []
 
@@ -50,7 +58,7 @@ def register_wire_form(kind: type, encode: Hook, decode: Hook) -> None:
     """Give `kind` (and `kind[...]`) a wire form of its own: two functions to and from a plain tree."""
     _converter.register_unstructure_hook(kind, encode)
     _converter.register_structure_hook(kind, lambda value, _tp: decode(value))
-    _with_hooks.add(kind)
+    with_hooks.add(kind)
     _made.clear()
 
 
@@ -77,7 +85,7 @@ def _form_of(tp: Any) -> Form:
 def _make_form(tp: Any) -> Form:  # noqa: PLR0911  # one return a kind of type
     tp = bare(tp)
     kind = get_origin(tp) or tp
-    if kind in _with_hooks:
+    if kind in with_hooks:
         return _form_by_hooks(kind)
     if tp in PRIMITIVES:
         return PRIMITIVES[tp]
@@ -88,12 +96,19 @@ def _make_form(tp: Any) -> Form:  # noqa: PLR0911  # one return a kind of type
     if kind in CONTAINERS:
         return container_form(tp, _find)
     if isinstance(kind, type):
-        if issubclass(kind, enum.Enum):
-            return enum_form(kind)
-        if kind in TEXT_FORMS:
-            return text_form(kind)
-        if attrs.has(kind):
-            return class_form(kind, _find)
+        return _class_form(cast("type[Any]", kind))
+    return _no_form(tp)
+
+
+def _class_form(kind: type[Any]) -> Form:
+    if issubclass(kind, enum.Enum):
+        return enum_form(kind)
+    if kind in TEXT_FORMS:
+        return text_form(kind)
+    return class_form(kind, _find) if attrs.has(kind) else _no_form(kind)
+
+
+def _no_form(tp: Any) -> NoReturn:
     raise TypeError(f"{type_name(tp)} has no wire form; {ALLOWED}")
 
 
@@ -103,7 +118,7 @@ def _form_by_hooks(kind: type) -> Form:
 
 
 def _find(tp: Any) -> Form:
-    """The form of a part; where its type is still being made, found at its first use, so that recursion ends."""
+    """The form of a part; of a type still being made it is found at its first use, so that recursion ends."""
     if any(tp is one or tp == one for one in _being_made):
         return Form(
             lambda value: _form_of(tp).encode(value), lambda value: _form_of(tp).decode(value)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 import trio
 
 from boyd.runtime.errors import NotAccepted
-from boyd.runtime.incarnation import Birth
+from boyd.runtime.incarnation import Birth, Incarnation
 from boyd.runtime.mailbox import Mailbox
 from boyd.runtime.origin import Errand, origin
 from boyd.runtime.restart import Supervision
@@ -19,7 +19,6 @@ from boyd.runtime.supervision import Terminated
 
 if TYPE_CHECKING:
     from boyd.runtime.actor import Actor
-    from boyd.runtime.cell import Cell
     from boyd.runtime.envelope import Headers
     from boyd.runtime.ref import Ref
     from boyd.runtime.system import System
@@ -36,7 +35,7 @@ class Context:
 
     __slots__ = ("_cell",)
 
-    def __init__(self, cell: Cell) -> None:
+    def __init__(self, cell: Incarnation) -> None:
         self._cell = cell
 
     @property
@@ -64,7 +63,7 @@ class Context:
         self._bearer.headers = headers
 
     @property
-    def _bearer(self) -> Cell | Errand:
+    def _bearer(self) -> Incarnation | Errand:
         who = origin.get()
         return who if isinstance(who, Errand) and who.cell is self._cell else self._cell
 
@@ -115,9 +114,9 @@ class Context:
             await self._cell.system.dispatcher.enter()
 
     def start_soon(self, fn: Callable[[*Ts], Awaitable[object]], /, *args: *Ts) -> None:
-        """Long work beside the mailbox, ended with this life. What it returns (if not None) is told to the actor.
+        """Long work beside the mailbox, ended with this life.
 
-        An error in it is a crash of the actor.
+        What it returns (if not None) is told to the actor. An error in it is a crash of the actor.
         """
         self._cell.errands.start_soon(fn, args)
 

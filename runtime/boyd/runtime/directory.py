@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from boyd.runtime.cell import Cell
 from boyd.runtime.errors import NameTaken, UnknownActor
+from boyd.runtime.incarnation import Incarnation
 from boyd.runtime.names import child_path
 from boyd.runtime.post import Post
 
@@ -35,14 +36,14 @@ class Directory:
         """A number that no other incarnation in this system has."""
         return next(self._incarnations)
 
-    def free_path(self, parent: Cell | None, name: str) -> str:
+    def free_path(self, parent: Incarnation | None, name: str) -> str:
         """The path of a new child of `parent`. Raises NameTaken."""
         path = child_path("" if parent is None else parent.path, name)
         if name in self._siblings(parent):
             raise NameTaken(f"{path} is alive already")
         return path
 
-    def _siblings(self, parent: Cell | None) -> dict[str, Cell]:
+    def _siblings(self, parent: Incarnation | None) -> dict[str, Cell]:
         return self.top if parent is None else parent.children
 
     def add_cell(self, cell: Cell) -> None:

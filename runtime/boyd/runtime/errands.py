@@ -11,7 +11,7 @@ from boyd.runtime.dispatcher import Gate
 from boyd.runtime.origin import Errand, origin
 
 if TYPE_CHECKING:
-    from boyd.runtime.cell import Cell
+    from boyd.runtime.incarnation import Incarnation
 
 __all__ = ["Errands"]
 
@@ -21,7 +21,7 @@ class Errands:
 
     __slots__ = ("_cell", "_gate", "_scopes")
 
-    def __init__(self, cell: Cell) -> None:
+    def __init__(self, cell: Incarnation) -> None:
         self._cell = cell
         self._scopes: dict[trio.CancelScope, None] = {}
         self._gate: Gate | None = None

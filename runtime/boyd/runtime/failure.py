@@ -125,13 +125,15 @@ def _sendable(text: str) -> str:
 def failure_of(error: BaseException) -> Failure:
     """`error` as data; what has no wire form is left out."""
     fields = {name: tree for name, value in _attributes(error) for tree in _plain_tree(value)}
-    notes = getattr(error, "__notes__", None)
+    notes: object = getattr(error, "__notes__", None)
     return Failure(
         type=_tags.get(type(error), type(error).__name__),
         message=text_of(error),
         code=_sendable(str(getattr(error, "code", "") or "")),
         fields=fields,
-        notes=tuple(_sendable(str(note)) for note in notes) if isinstance(notes, list) else (),
+        notes=tuple(_sendable(str(note)) for note in cast("list[object]", notes))
+        if isinstance(notes, list)
+        else (),
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import attrs
 import trio
 
-from boyd.runtime.actor import Actor, Handler
+from boyd.runtime.actor import Actor, Handler, is_actor
 from boyd.runtime.dispatcher import Gate
 from boyd.runtime.envelope import NO_HEADERS, Envelope, Headers
 from boyd.runtime.errands import Errands
@@ -61,7 +61,6 @@ class Incarnation(Post):
         "_handlers",
         "_idle",
         "_injected",
-        "_interrupted",
         "_lively",
         "_scope",
         "children",
@@ -72,6 +71,7 @@ class Incarnation(Post):
         "errands",
         "handled",
         "headers",
+        "is_interrupted",
         "lived",
         "name",
         "parent",
@@ -87,11 +87,12 @@ class Incarnation(Post):
     def __init__(
         self,
         system: System,
-        parent: Cell | None,
+        parent: Incarnation | None,
         name: str,
+        birth: Birth,
+        *,
         path: str,
         incarnation: int,
-        birth: Birth,
     ) -> None:
         self._birth = birth
         self._actor = self._build()
@@ -112,7 +113,7 @@ class Incarnation(Post):
         self.timers = Timers(self)
         self.errands = Errands(self)
         self.state: State = "starting"
-        self.epoch = 0
+        self.epoch: int = 0
         self.handled = 0
         self.crashed = 0
         self.current: Envelope | None = None
@@ -126,7 +127,7 @@ class Incarnation(Post):
         self._crashes: tuple[float, ...] = ()
         self._end: Literal["", "stop", "kill"] = ""
         self._injected: Exception | None = None
-        self._interrupted = False
+        self.is_interrupted = False
         self._lively = False
         self.lived = False
         self._idle = False
@@ -135,11 +136,16 @@ class Incarnation(Post):
 
     def _build(self) -> Actor[Any]:
         factory = self._birth.factory
-        made: object = factory(*self._birth.args)
-        if not isinstance(made, Actor):
+        made: Any = factory(*self._birth.args)
+        if not is_actor(made):
             kind = type(made).__name__
             raise TypeError(f"spawn takes a factory of actors; {factory!r} made a {kind}")
         return made
+
+    @property
+    def is_killed(self) -> bool:
+        """It is to end at once."""
+        return self._end == "kill"
 
     @property
     def is_living(self) -> bool:
@@ -209,13 +215,13 @@ class Incarnation(Post):
 
     def _interrupt(self) -> None:
         if self.state != "stopped":
-            self._interrupted = True
+            self.is_interrupted = True
             self._set_idle(idle=False)
 
     async def stop_within(self, seconds: float) -> None:
         """Stop, politely for at most `seconds`, then by force. From one of its own handlers: do not wait."""
         self.stop()
-        caller = waiting_cell()
+        caller: Incarnation | None = waiting_cell()
         while caller is not None:
             if caller is self:
                 return

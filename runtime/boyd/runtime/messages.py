@@ -32,6 +32,7 @@ from boyd.runtime.codec import TypeCodec, codec_for, pack_tree, set_union_name
 from boyd.runtime.errors import EncodeError, WireError
 from boyd.runtime.forms.classes import Field, construction, fields_of
 from boyd.runtime.forms.form import Mismatch, bare
+from boyd.runtime.forms.unions import is_union
 from boyd.runtime.generated import compiled
 from boyd.runtime.wire import DEFAULT_LIMITS, Limits, check_tree, pack, unpack_foreign, unpack_own
 
@@ -51,7 +52,7 @@ R_co = TypeVar("R_co", covariant=True)
 
 
 class Replies(Generic[R_co]):
-    """Base of a message that can be asked; `R` is the type of its reply, on the wire and for type checkers."""
+    """Base of a message that can be asked; `R` is the type of its reply, on the wire and for checkers."""
 
     __slots__ = ()
 
@@ -127,7 +128,7 @@ def _register(cls: type, tag: str | None, within: float | None) -> None:
 
 
 def same_definition(one: type, other: type) -> bool:
-    """Whether two classes come from one place in one file: a module that was imported again, or under another name."""
+    """Whether two classes come from one place in one file: of a module that was imported twice."""
     if one.__qualname__ != other.__qualname__:
         return False
     files = [getattr(sys.modules.get(cls.__module__), "__file__", None) for cls in (one, other)]
@@ -279,27 +280,18 @@ def _decoder(codec: MessageCodec[Any], fields: Sequence[Field]) -> Callable[[byt
     return compiled("decode", lines, names)
 
 
+_PRIMITIVES: Final = (str, int, bool, float, bytes)
+
+
 def _trusted(field: Field, part: str) -> str:
     """An expression for a value whose encoder left nothing to check, or "" where there is one."""
     tp = bare(field.type)
+    kind, arguments = get_origin(tp), get_args(tp)
     if field.check or tp in (object, Any):
         return part
-    kind, arguments = get_origin(tp), get_args(tp)
-    plain_parts = all(
-        one in (str, int, bool, float, bytes) for one in arguments if one is not Ellipsis
-    )
-    if kind is tuple and plain_parts and arguments[-1:] == (Ellipsis,):
+    if kind is tuple and arguments[1:] == (Ellipsis,) and arguments[0] in _PRIMITIVES:
         return f"tuple({part})"
-    if kind is list and plain_parts and arguments:
-        return part
-    if kind is dict and plain_parts and arguments[:1] == (str,):
-        return part
-    if (
-        len(arguments) == 2
-        and type(None) in arguments
-        and any(
-            one in (str, int, bool, float, bytes) for one in arguments
-        )
-    ):
-        return part
-    return ""
+    optional = is_union(tp) and set(arguments) - {type(None)} in [{one} for one in _PRIMITIVES]
+    array = kind is list and arguments[0] in _PRIMITIVES
+    mapping = kind is dict and arguments[0] is str and arguments[1] in _PRIMITIVES
+    return part if optional or array or mapping else ""

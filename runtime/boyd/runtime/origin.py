@@ -9,6 +9,7 @@ from boyd.runtime.envelope import NO_HEADERS, Headers
 
 if TYPE_CHECKING:
     from boyd.runtime.cell import Cell
+    from boyd.runtime.incarnation import Incarnation
     from boyd.runtime.ref import Ref
 
 __all__ = ["Errand", "current_headers", "origin", "sender_and_headers", "waiting_cell"]
@@ -19,7 +20,7 @@ class Errand:
 
     __slots__ = ("cell", "headers", "ref")
 
-    def __init__(self, cell: Cell) -> None:
+    def __init__(self, cell: Incarnation) -> None:
         self.cell = cell
         self.ref: Ref[Any] = cell.ref
         self.headers: Headers = cell.headers

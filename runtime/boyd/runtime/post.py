@@ -188,7 +188,10 @@ class Post:
         self.waiter.wake()
 
     def reserve(self, message: object) -> Envelope:
-        """A message of the runtime, or of the actor to itself. Raises NotAccepted, EncodeError, ActorStopped."""
+        """A message of the runtime, or of the actor to itself.
+
+        Raises NotAccepted, EncodeError, ActorStopped.
+        """
         codec = self.codec_of(message)
         envelope = self.seal(codec, codec.encode(message), math.inf, None)
         envelope.reserved = True

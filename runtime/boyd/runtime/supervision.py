@@ -11,7 +11,9 @@ __all__ = ["DeadLetter", "SupervisorDecided", "Terminated"]
 
 @message("boyd.supervisor_decided")
 class SupervisorDecided:
-    """A supervisor's decision about one crash; published on the topic `boyd.supervision` and kept in the ledger.
+    """A supervisor's decision about one crash.
+
+    Published on the topic `boyd.supervision`, and kept in the ledger.
 
     Attributes:
         path, kind: the actor.

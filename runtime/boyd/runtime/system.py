@@ -13,7 +13,7 @@ from boyd.runtime.actor import Actor
 from boyd.runtime.cell import Cell
 from boyd.runtime.errors import ActorStopped, MailboxFull, SystemClosed
 from boyd.runtime.inbox import Inbox, Lag, accepted_kinds
-from boyd.runtime.incarnation import Birth
+from boyd.runtime.incarnation import Birth, Incarnation
 from boyd.runtime.mailbox import Mailbox
 from boyd.runtime.names import check_name, child_path, default_name
 from boyd.runtime.origin import waiting_cell
@@ -71,7 +71,9 @@ class System(Services):
         birth = Birth(factory, args, mailbox or Mailbox(), supervision or Supervision())
         return cast("Ref[M]", self._start(None, birth, name).ref)
 
-    async def spawn_under(self, parent: Cell | None, birth: Birth, name: str | None) -> Ref[Any]:
+    async def spawn_under(
+        self, parent: Incarnation | None, birth: Birth, name: str | None
+    ) -> Ref[Any]:
         """The common part of `System.spawn` and `Context.spawn`."""
         await trio.lowlevel.checkpoint_if_cancelled()
         cell = self._start(parent, birth, name)
@@ -89,7 +91,7 @@ class System(Services):
             raise ActorStopped(f"{cell.path} was stopped before it had started")
         return cell.ref
 
-    def _start(self, parent: Cell | None, birth: Birth, name: str | None) -> Cell:
+    def _start(self, parent: Incarnation | None, birth: Birth, name: str | None) -> Cell:
         _check_factory(birth.factory)
         if self.closing:
             raise SystemClosed(f"the system {self.name} has ended")
@@ -98,7 +100,7 @@ class System(Services):
         incarnation = self.directory.next_incarnation()
         name = default_name(birth.factory, incarnation) if name is None else check_name(name)
         path = self.directory.free_path(parent, name)
-        cell = Cell(self, parent, name, path, incarnation, birth)
+        cell = Cell(self, parent, name, birth, path=path, incarnation=incarnation)
         self.directory.add_cell(cell)
         self.start_soon(cell.run, name=path)
         return cell
@@ -133,26 +135,23 @@ class System(Services):
     # ------------------------------------------------------------------ inboxes and channels
     @overload
     def open_subscription(
-        self, topic: str, kind: type[T], *, size: int = 256, lag: Lag = Lag.DROP_OLDEST
+        self, topic: str, kind: type[T], *, size: int = ..., lag: Lag = ...
     ) -> AbstractAsyncContextManager[Inbox[T]]: ...
     @overload
     def open_subscription(
-        self, topic: str, kind: object, *, size: int = 256, lag: Lag = Lag.DROP_OLDEST
+        self, topic: str, kind: object, *, size: int = ..., lag: Lag = ...
     ) -> AbstractAsyncContextManager[Inbox[Any]]: ...
-    def open_subscription(
+    @asynccontextmanager
+    async def open_subscription(
         self, topic: str, kind: object, *, size: int = 256, lag: Lag = Lag.DROP_OLDEST
-    ) -> AbstractAsyncContextManager[Inbox[Any]]:
+    ) -> AsyncGenerator[Inbox[Any]]:
         """Hear what is published on `topic` from now on, until the block ends.
 
         `kind` is a message class or a union of them. A slow reader reads
         `Lagged(n)` where n messages were dropped (`Lag.DROP_OLDEST`), or is
         disconnected.
         """
-        return self._subscribed(topic, self.open_inbox(kind, size=size, lag=lag))
-
-    @asynccontextmanager
-    async def _subscribed(self, topic: str, inbox: Inbox[T]) -> AsyncGenerator[Inbox[T]]:
-        with inbox:
+        with self.open_inbox(kind, size=size, lag=lag) as inbox:
             self.topics.add(topic, inbox)
             try:
                 yield inbox
@@ -160,14 +159,14 @@ class System(Services):
                 self.topics.remove(topic, inbox)
 
     @overload
-    def open_inbox(self, kind: type[T], *, size: int = 64, lag: Lag | None = None) -> Inbox[T]: ...
+    def open_inbox(self, kind: type[T], *, size: int = ..., lag: Lag | None = ...) -> Inbox[T]: ...
     @overload
-    def open_inbox(self, kind: object, *, size: int = 64, lag: Lag | None = None) -> Inbox[Any]: ...
+    def open_inbox(self, kind: object, *, size: int = ..., lag: Lag | None = ...) -> Inbox[Any]: ...
     def open_inbox(self, kind: object, *, size: int = 64, lag: Lag | None = None) -> Inbox[Any]:
         """A mailbox for the calling task: `with system.open_inbox(Kind) as inbox`.
 
-        `kind` is a message class or a union of them. `inbox.ref` can be handed
-        on. Without `lag` it rejects what it has no room for, so that `send` waits.
+        `inbox.ref` can be handed on. Without `lag` it rejects what it has no
+        room for, so that `send` waits.
         """
         cell = waiting_cell()
         incarnation = self.directory.next_incarnation()
@@ -178,7 +177,7 @@ class System(Services):
         return inbox
 
     async def pump(self, channel: trio.abc.ReceiveChannel[M], ref: Ref[M]) -> None:
-        """Tell `ref` what comes out of `channel`, waiting for room where it rejects, until the channel ends."""
+        """Tell `ref` what comes out of `channel` until that ends, waiting for room where it rejects."""
         async for message in channel:
             try:
                 ref.tell(message)
@@ -186,7 +185,7 @@ class System(Services):
                 await ref.send(message)
 
     def exclusive(self, name: str) -> AbstractAsyncContextManager[None]:
-        """One block at a time of this name in this system; others wait their turn, first come first served."""
+        """One block at a time of this name in this system; the others wait, first come first served."""
         return self.turns.open(name)
 
     # ------------------------------------------------------------------ seeing
@@ -210,7 +209,7 @@ class System(Services):
 
 def _check_factory(factory: object) -> None:
     if isinstance(factory, Actor):
-        kind = type(factory).__name__
+        kind = type(cast("object", factory)).__name__
         raise TypeError(
             f"spawn takes a factory, because a restart must build a fresh actor: write spawn({kind}, ...)"
         )

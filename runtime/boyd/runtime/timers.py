@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from boyd.runtime.deadlines import Due
 
 if TYPE_CHECKING:
-    from boyd.runtime.cell import Cell
+    from boyd.runtime.incarnation import Incarnation
 
 __all__ = ["Timer", "Timers"]
 
@@ -28,7 +28,7 @@ class Timers:
 
     __slots__ = ("_cell", "_running")
 
-    def __init__(self, cell: Cell) -> None:
+    def __init__(self, cell: Incarnation) -> None:
         self._cell = cell
         self._running: dict[str, Timer] = {}
 

@@ -51,18 +51,21 @@ class Limits:
 DEFAULT_LIMITS: Final = Limits()
 
 
+_msgpack: Final = cast("Any", msgpack)  # it has no types
+_Timestamp: Final = cast("type", _msgpack.Timestamp)
+
+
 class _PackerOfThread(threading.local):
     """One long-lived packer a thread: building one costs as much as packing a message."""
 
     def __init__(self) -> None:
-        packer = msgpack.Packer(autoreset=True)
-        self.pack = cast("Callable[[object], bytes]", packer.pack)
+        self.pack = cast("Callable[[object], bytes]", _msgpack.Packer(autoreset=True).pack)
 
 
 _local = _PackerOfThread()
-_unpackb = cast("Callable[..., Any]", msgpack.unpackb)
+_unpackb = cast("Callable[..., Any]", _msgpack.unpackb)
 
-unpack_own: Final = cast("Callable[[bytes], Any]", msgpack.unpackb)
+unpack_own: Final = cast("Callable[[bytes], Any]", _msgpack.unpackb)
 """The tree of bytes that this process packed."""
 
 
@@ -126,7 +129,7 @@ def check_tree(tree: object, limits: Limits) -> None:
             if len(parts) > limits.items:
                 raise WireError(f"an array or map of more than {limits.items} elements")
             stack.extend((part, depth + 1) for part in parts)
-        elif isinstance(node, msgpack.Timestamp):
+        elif isinstance(node, _Timestamp):
             raise WireError("timestamps travel as numbers")
         elif limits.finite and isinstance(node, float) and node - node != 0:
             raise WireError("NaN and infinity are not accepted here")

@@ -164,7 +164,7 @@ def construction(cls: type, fields: Sequence[Field], parts: Sequence[str]) -> li
     return [f"return cls({', '.join(given)})"]
 
 
-def _has_plain_constructor(cls: type, fields: Sequence[Field]) -> bool:
+def _has_plain_constructor(cls: Any, fields: Sequence[Field]) -> bool:  # noqa: ANN401
     """Whether its constructor assigns its arguments, and does nothing else."""
     code = getattr(cls.__init__, "__code__", None)
     return (

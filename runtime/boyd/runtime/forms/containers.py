@@ -16,6 +16,7 @@ from boyd.runtime.forms.form import (
     each,
     each_value,
     in_step,
+    is_mapping,
     refuse,
 )
 
@@ -41,12 +42,16 @@ CONTAINERS: Final[Mapping[Any, _Make]] = {
 }
 
 
+_NO_SEQUENCES: Final = (str, bytes, bytearray, memoryview, Mapping)
+
+
 def container_form(tp: Any, find: Find) -> Form:  # noqa: ANN401
     """Of a type whose origin is in `CONTAINERS`."""
     kind = get_origin(tp) or tp
     make, arguments = CONTAINERS[kind], get_args(tp)
     if make is dict:
-        return _mapping(*(arguments or (object, object)), find)
+        key, element_type = arguments or (object, object)
+        return _mapping(key, element_type, find)
     if kind is tuple and arguments and arguments[-1] is not Ellipsis:
         return _fixed_tuple([] if arguments == ((),) else arguments, find)
     element = find(arguments[0] if arguments else object)
@@ -62,10 +67,8 @@ def _sequence(element: Form, make: _Make, *, sized: bool) -> Form:
     def encode(value: Any) -> list[Any]:  # noqa: ANN401
         if value.__class__ is list or value.__class__ is tuple:
             return each(encode_one, value)
-        if not isinstance(value, accepts) or isinstance(
-            value, (str, bytes, bytearray, memoryview, Mapping)
-        ):
-            refuse(value, "a sequence")
+        if not isinstance(value, accepts) or isinstance(value, _NO_SEQUENCES):
+            refuse(cast("object", value), "a sequence")
         return each(encode_one, list(cast("Iterable[Any]", value)))
 
     def decode(value: object) -> Any:  # noqa: ANN401
@@ -74,9 +77,10 @@ def _sequence(element: Form, make: _Make, *, sized: bool) -> Form:
     return Form(encode, decode)
 
 
-def array(value: object) -> list[Any]:
+def array(value: Any) -> list[Any]:  # noqa: ANN401
     """`value`, which must be an array."""
-    return cast("list[Any]", value) if value.__class__ is list else refuse(value, "an array")
+    found: list[Any] = value if value.__class__ is list else refuse(value, "an array")
+    return found
 
 
 def _set(element: Form, make: _Make) -> Form:
@@ -125,15 +129,15 @@ def _mapping(key: Any, element: Any, find: Find) -> Form:  # noqa: ANN401
     if bare(key) not in (str, object, Any):
         return _pairs(find(key), of_value)
 
-    def encode(value: object) -> Any:  # noqa: ANN401
+    def encode(value: Any) -> Any:  # noqa: ANN401
         return each_value(
-            of_value.encode, value if isinstance(value, Mapping) else refuse(value, "a mapping")
+            of_value.encode, value if is_mapping(value) else refuse(value, "a mapping")
         )
 
-    def decode(value: object) -> Any:  # noqa: ANN401
+    def decode(value: Any) -> Any:  # noqa: ANN401
         return each_value(
             of_value.decode,
-            cast("Any", value) if value.__class__ is dict else refuse(value, "a map"),
+            value if value.__class__ is dict else refuse(value, "a map"),
         )
 
     return Form(encode, decode)
@@ -142,15 +146,12 @@ def _mapping(key: Any, element: Any, find: Find) -> Form:  # noqa: ANN401
 def _pairs(of_key: Form, of_value: Form) -> Form:
     """Keys that are not text: map keys are text on the wire, and 1 and "1" must stay two keys."""
 
-    def encode(value: object) -> list[Any]:
-        items = (
-            cast("Mapping[Any, Any]", value)
-            if isinstance(value, Mapping)
-            else refuse(value, "a mapping")
-        ).items()
+    def encode(value: Any) -> list[Any]:  # noqa: ANN401
+        if not is_mapping(value):
+            refuse(value, "a mapping")
         return [
             [in_step(of_key.encode, k, " key"), in_step(of_value.encode, v, f"[{k!r}]")]
-            for k, v in items
+            for k, v in value.items()
         ]
 
     def decode(value: object) -> dict[Any, Any]:

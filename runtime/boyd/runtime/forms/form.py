@@ -7,7 +7,7 @@ import sys
 import typing
 from collections.abc import Callable, Mapping
 from operator import length_hint
-from typing import Annotated, Any, Final, NoReturn, get_args, get_origin
+from typing import Annotated, Any, Final, NoReturn, TypeGuard, get_args, get_origin
 
 import attrs
 
@@ -21,16 +21,18 @@ __all__ = [
     "each",
     "each_value",
     "in_step",
+    "is_mapping",
     "no_wire_form",
     "refuse",
     "type_name",
+    "with_hooks",
 ]
 
 Hook = Callable[[Any], Any]
 
 ALLOWED: Final = (
-    "allowed are None, bool, int, float, str, bytes, list, tuple, set, dict, Enum, date and time, Decimal, UUID, "
-    "Path, attrs classes, messages and refs"
+    "allowed are None, bool, int, float, str, bytes, list, tuple, set, dict, Enum, date and time, "
+    "Decimal, UUID, Path, attrs classes, messages and refs"
 )
 
 
@@ -45,6 +47,9 @@ class Form:
 Find = Callable[[Any], Form]
 """Finds the form of a part."""
 
+with_hooks: Final[set[object]] = set()
+"""Classes that bring a form of their own."""
+
 
 class Mismatch(Exception):  # never leaves this package: it becomes EncodeError or WireError
     """A value does not fit its type; `path` grows on the way out."""
@@ -58,6 +63,11 @@ class Mismatch(Exception):  # never leaves this package: it becomes EncodeError 
         """One step further out."""
         self.path = step + self.path
         return self
+
+
+def is_mapping(value: object) -> TypeGuard[Mapping[Any, Any]]:
+    """As isinstance, for type checkers that mind what a mapping maps."""
+    return isinstance(value, Mapping)
 
 
 def refuse(value: object, wanted: str) -> NoReturn:

@@ -16,6 +16,7 @@ from boyd.runtime.forms.form import (
     Mismatch,
     each,
     each_value,
+    is_mapping,
     no_wire_form,
     refuse,
     type_name,
@@ -58,11 +59,9 @@ def _to_none(value: object) -> None:
 
 
 def _to_bytes(value: object) -> bytes:
-    return (
-        bytes(value)
-        if isinstance(value, (bytes, bytearray, memoryview))
-        else refuse(value, "bytes")
-    )
+    if isinstance(value, (bytes, bytearray)):
+        return bytes(value)
+    return value.tobytes() if isinstance(value, memoryview) else refuse(value, "bytes")
 
 
 def plain(value: Any) -> Any:  # noqa: ANN401
@@ -79,8 +78,8 @@ def plain(value: Any) -> Any:  # noqa: ANN401
         return value
     if kind is list or kind is tuple:
         return each(plain, value)
-    if isinstance(value, Mapping):
-        return each_value(plain, cast("Mapping[Any, Any]", value))
+    if is_mapping(value):
+        return each_value(plain, value)
     if isinstance(value, enum.Enum) and isinstance(value, (str, int, float)):
         return plain(value.value)
     for base in (str, int, float):
@@ -124,7 +123,7 @@ def text_form(kind: type) -> Form:
     """Of a type in `TEXT_FORMS`."""
     to_text, from_text = TEXT_FORMS[kind]
 
-    def encode(value: object) -> str:
+    def encode(value: Any) -> str:  # noqa: ANN401
         return to_text(value) if isinstance(value, kind) else refuse(value, kind.__name__)
 
     def decode(value: object) -> object:
@@ -146,8 +145,8 @@ def enum_form(kind: type[enum.Enum]) -> Form:
     def encode(value: object) -> str | int:
         if not isinstance(value, kind):
             return refuse(value, kind.__name__)
-        name = value.name
-        return cast("int", value.value) if flags and name not in members else cast("str", name)
+        is_combination = flags and value.name not in members
+        return cast("int", value.value) if is_combination else value.name
 
     def decode(value: object) -> enum.Enum:
         if isinstance(value, str) and value in members:
@@ -165,10 +164,12 @@ def enum_form(kind: type[enum.Enum]) -> Form:
 def literal_form(tp: Any) -> Form:  # noqa: ANN401
     """One of the values that the type names; a member of an enum by its name."""
     allowed = get_args(tp)
-    trees = {
+    trees: dict[tuple[type, object], object] = {
         (one.__class__, one): one.name if isinstance(one, enum.Enum) else one for one in allowed
     }
-    values = {(tree.__class__, tree): value for (_, value), tree in trees.items()}
+    values: dict[tuple[type, object], object] = {
+        (tree.__class__, tree): value for (_, value), tree in trees.items()
+    }
     if len(values) != len(trees):
         raise TypeError(f"{type_name(tp)}: two of its values look alike on the wire")
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 import enum
 import types
 from collections.abc import Iterable
-from typing import Any, Final, Literal, Union, get_args, get_origin
+from typing import Any, Final, Literal, Union, cast, get_args, get_origin
 
 import attrs
 
 from boyd.runtime.forms.containers import CONTAINERS
-from boyd.runtime.forms.form import Find, Form, Mismatch, bare, refuse, type_name
+from boyd.runtime.forms.form import Find, Form, Mismatch, bare, refuse, type_name, with_hooks
 from boyd.runtime.forms.scalars import TEXT_FORMS
 
 __all__ = ["is_union", "union_form", "union_names"]
@@ -37,20 +37,23 @@ def looks(tp: Any) -> frozenset[type]:  # noqa: ANN401
     tp = bare(tp)
     kind = get_origin(tp) or tp
     if is_union(tp):
-        return frozenset().union(*(looks(one) for one in _flat(tp)))
+        return frozenset(look for one in _flat(tp) for look in looks(one))
     if kind is Literal:
-        return frozenset(str if isinstance(one, enum.Enum) else type(one) for one in get_args(tp))
-    if tp is None:
-        return frozenset({type(None)})
-    if not isinstance(kind, type):
-        return _WIRE
+        values: tuple[object, ...] = get_args(tp)
+        return frozenset(str if isinstance(one, enum.Enum) else type(one) for one in values)
+    if kind in CONTAINERS:
+        text_keys = bare((get_args(tp) or (object,))[0]) in (str, object, Any)
+        return frozenset({dict if CONTAINERS[kind] is dict and text_keys else list})
+    if isinstance(kind, type) and kind not in with_hooks:
+        return _looks_of_class(cast("type[Any]", kind))
+    return frozenset({type(None)}) if tp is None else _WIRE
+
+
+def _looks_of_class(kind: type[Any]) -> frozenset[type]:
     if issubclass(kind, enum.Enum):
         return frozenset({str, int} if issubclass(kind, enum.Flag) else {str})
     if kind in TEXT_FORMS:
         return frozenset({str})
-    if kind in CONTAINERS:
-        text_keys = bare((get_args(tp) or (object,))[0]) in (str, object, Any)
-        return frozenset({dict if CONTAINERS[kind] is dict and text_keys else list})
     if kind in _WIRE:
         return frozenset({kind})
     return frozenset({list}) if attrs.has(kind) else _WIRE
@@ -122,11 +125,12 @@ def union_form(tp: Any, find: Find) -> Form:  # noqa: ANN401
         if value is None and nullable:
             return None
         if by_tag and value.__class__ is list:
-            tag = value[0] if value else None
-            member = by_tag.get(tag) if tag.__class__ is str else None
-            if member is None:
+            tree: list[Any] = value or [None]
+            tag, *tail = tree
+            tagged = by_tag.get(tag) if tag.__class__ is str else None
+            if tagged is None:
                 raise Mismatch(f"expected one of {', '.join(by_tag)}, got {tag!r:.40}")
-            return member.decode(value[1:])
+            return tagged.decode(tail)
         member = by_look.get(value.__class__)
         return refuse(value, name) if member is None else member.form.decode(value)
 
