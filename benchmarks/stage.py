@@ -115,7 +115,7 @@ async def _ask_pairs_draft() -> float:
             await reply.send(codec.encode(EVENT))
 
     async with trio.open_nursery() as nursery:
-        senders = []
+        senders: list[trio.MemorySendChannel[tuple[bytes, trio.MemorySendChannel[bytes]]]] = []
         for _ in range(_PAIRS):
             send, receive = trio.open_memory_channel[tuple[bytes, trio.MemorySendChannel[bytes]]](
                 1024

@@ -244,8 +244,8 @@ async def _listen(system: System, view: SwarmView) -> None:
 
         async def crashes() -> None:
             async for decision in decisions:
-                if isinstance(decision, SupervisorDecided):
-                    view.decided(decision)
+                if isinstance(decision, SupervisorDecided):  # pyright: ignore[reportUnnecessaryIsInstance]
+                    view.decided(decision)  # else it is a mark that some were missed
 
         nursery.start_soon(crashes)
         async for fact in facts:

@@ -36,7 +36,7 @@ __all__ = [
 DONE = b"data: [DONE]\n\n"
 
 
-def chunk(delta: dict[str, Any] | None = None, *, finish: str | None = None, **more: Any) -> bytes:  # noqa: ANN401
+def chunk(delta: dict[str, Any] | None = None, *, finish: str | None = None, **more: Any) -> bytes:
     """One event of a stream."""
     choice = {"index": 0, "delta": delta or {}, "finish_reason": finish}
     return event({"id": "c1", "object": "chat.completion.chunk", "choices": [choice], **more})
@@ -47,7 +47,7 @@ def event(data: object) -> bytes:
     return b"data: " + json.dumps(data, ensure_ascii=False).encode() + b"\n\n"
 
 
-def usage(prompt: int = 10, completion: int = 5, **more: Any) -> bytes:  # noqa: ANN401
+def usage(prompt: int = 10, completion: int = 5, **more: Any) -> bytes:
     """The usage chunk that ends a stream."""
     counted = {"prompt_tokens": prompt, "completion_tokens": completion, **more}
     return event({"id": "c1", "choices": [], "usage": counted})
@@ -76,18 +76,18 @@ class Answer:
     trickle: float | None = None
 
 
-def events(*pieces: bytes, **options: Any) -> Answer:  # noqa: ANN401
+def events(*pieces: bytes, **options: Any) -> Answer:
     """A stream of exactly these bytes."""
     return Answer(pieces=pieces, **options)
 
 
-def streams(*texts: str, **options: Any) -> Answer:  # noqa: ANN401
+def streams(*texts: str, **options: Any) -> Answer:
     """A whole answer in words, a delta each."""
     deltas = [chunk({"content": text}) for text in texts]
     return events(*deltas, chunk(finish="stop"), usage(), DONE, **options)
 
 
-def asks_for(*calls: tuple[str, dict[str, Any]], **options: Any) -> Answer:  # noqa: ANN401
+def asks_for(*calls: tuple[str, dict[str, Any]], **options: Any) -> Answer:
     """A whole answer that asks for tools by name and arguments, streamed in halves."""
     pieces: list[bytes] = []
     for index, (name, arguments) in enumerate(calls):
@@ -100,7 +100,7 @@ def asks_for(*calls: tuple[str, dict[str, Any]], **options: Any) -> Answer:  # n
     return events(*pieces, chunk(finish="tool_calls"), usage(), DONE, **options)
 
 
-def whole(body: object, **options: Any) -> Answer:  # noqa: ANN401
+def whole(body: object, **options: Any) -> Answer:
     """One JSON document instead of a stream."""
     options = {"content_type": "application/json", **options}
     return Answer(pieces=(json.dumps(body).encode(),), **options)

@@ -58,14 +58,14 @@ class Story:
     paid: AnyTool
 
 
-def make_ooda(  # noqa: PLR0915  # a story is told in one piece
+def make_ooda(  # a story is told in one piece
     *,
     cycles: int = 3,
     seconds: float = 1.0,
     risk: Risk = Risk.WRITE,
     decider: Agent | None = None,
     effects: Effects | None = None,
-    **options: Any,  # noqa: ANN401  # Ooda's own
+    **options: Any,  # Ooda's own
 ) -> Story:
     """Observe counts, one facet sums up, one does not, the decider reports and pays once a cycle.
 
@@ -215,7 +215,9 @@ async def first(readings: Sequence[Sight]) -> Sight:
     return attrs.evolve(readings[0], seq=0)
 
 
-def make_swarm(*, members: int = 2, cycles: int = 2, seconds: float = 1.0) -> tuple[Swarm[Sight], list[Story]]:
+def make_swarm(
+    *, members: int = 2, cycles: int = 2, seconds: float = 1.0
+) -> tuple[Swarm[Sight], list[Story]]:
     """Scouts, and a lead that adds up what they report until all have finished."""
     stories = [make_ooda(cycles=cycles, seconds=seconds) for _ in range(members)]
 

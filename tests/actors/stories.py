@@ -1,4 +1,4 @@
-"""What the tests of the cast share: agents whose effects are counted, models that know their place, and a look at ledgers."""
+"""What the tests of the cast share: agents with counted effects, models that know their place, ledgers."""
 
 from __future__ import annotations
 

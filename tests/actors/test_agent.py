@@ -60,7 +60,15 @@ def test_using_another_model_changes_nothing_else() -> None:
     )
     other = agent.using(ScriptedModel(name="two"))
     assert other.provider.name == "two"
-    for attribute in ("name", "instructions", "tools", "pattern", "budget", "transforms", "handlers"):
+    for attribute in (
+        "name",
+        "instructions",
+        "tools",
+        "pattern",
+        "budget",
+        "transforms",
+        "handlers",
+    ):
         assert getattr(other, attribute) == getattr(agent, attribute)
     assert agent.provider.name == "one"
 

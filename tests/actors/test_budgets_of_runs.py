@@ -9,9 +9,9 @@ from boyd.actors.agent import Agent
 from boyd.actors.budget import Budget, BudgetExceeded
 from boyd.actors.conversation.transcript import check_transcript
 from boyd.actors.events import ErrorEvent
+from boyd.actors.providers.protocol import Request
 from boyd.actors.swarm.swarm import MemberFinished, Swarm
 from boyd.actors.testing import Reply, ScriptedModel, calls, says
-from boyd.actors.providers.protocol import Request
 from boyd.runtime import open_system
 
 from .ooda_story import make_ooda, make_swarm
@@ -101,7 +101,7 @@ async def test_n6_seconds_end_a_run_in_the_middle_of_a_stream(
     autojump_clock: trio.abc.Clock,
 ) -> None:
     model = SlowModel(10**9)
-    with pytest.raises(BudgetExceeded) as caught:  # noqa: PT012
+    with pytest.raises(BudgetExceeded) as caught:
         async with Agent(model).open_run("go", budget=Budget(seconds=3.0), buffer=1) as run:
             async for _ in run:
                 await trio.sleep(0.1)
@@ -165,9 +165,9 @@ async def test_n6_a_members_own_cap_ends_that_member_only(autojump_clock: trio.a
 async def test_a_reached_cap_is_one_error_event() -> None:
     agent, _ = looping()
     events: list[object] = []
-    with pytest.raises(BudgetExceeded):  # noqa: PT012
+    with pytest.raises(BudgetExceeded):
         async with agent.open_run("go", budget=Budget(steps=1)) as run:
             async for event in run:
-                events.append(event)  # noqa: PERF401
+                events.append(event)
     [told] = [event for event in events if isinstance(event, ErrorEvent)]
     assert (told.type, told.code) == ("boyd.BudgetExceeded", "budget_steps")

@@ -53,7 +53,7 @@ def says(text: str) -> bytes:
     return chunk({"content": text})
 
 
-def tool(**call: Any) -> bytes:  # noqa: ANN401
+def tool(**call: Any) -> bytes:
     return chunk({"tool_calls": [call]})
 
 

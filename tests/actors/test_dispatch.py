@@ -119,9 +119,7 @@ async def test_p12_a_recorded_outcome_is_used_and_not_made_again(
     tools = make_tools()
     slow = make_tools(seconds=50.0)
     wanted = [tools.pay.call(order="7"), slow.look.call(at="x")]
-    agent = Agent(
-        played(asks_for(*wanted, turn="a"), says("done")), tools=[tools.pay, slow.look]
-    )
+    agent = Agent(played(asks_for(*wanted, turn="a"), says("done")), tools=[tools.pay, slow.look])
     async with open_memory_ledger() as ledger:
         async with open_system(ledger=ledger) as system:
             async with agent.open_run("go", system=system, thread="t") as run:
@@ -147,9 +145,7 @@ async def test_g_k_one_call_that_fails_does_not_cancel_the_others(
 
     tools = make_tools()
     wanted = [fail.call(), tools.look.call(at="x"), fail.call()]
-    agent = Agent(
-        played(asks_for(*wanted, turn="a"), says("done")), tools=[fail, tools.look]
-    )
+    agent = Agent(played(asks_for(*wanted, turn="a"), says("done")), tools=[fail, tools.look])
     async with open_system() as system:
         await agent.run("go", system=system, thread="t")
         results = results_in(await turns_of(system.ledger, "t"))

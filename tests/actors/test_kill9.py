@@ -51,7 +51,7 @@ class Program:
         print(folder, seconds, file=self._stdin, flush=True)
         return int(self._stdout.readline())
 
-    def end(self, folder: Path) -> Any:  # noqa: ANN401  # JSON
+    def end(self, folder: Path) -> Any:  # JSON
         """Wait for the child; what its run came to, None if it did not."""
         assert self._stdout.readline() == "ended\n"
         output = folder / "output"

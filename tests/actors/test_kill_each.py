@@ -99,12 +99,17 @@ async def play(scene: Scene, path: str = "", at: float = math.inf) -> Ending:
             nursery.cancel_scope.cancel()
             assert system.paths() == ()
         return Ending(
-            run.result.output, await told(ledger), scene.effects(), await decisions(ledger), paths, seconds
+            run.result.output,
+            await told(ledger),
+            scene.effects(),
+            await decisions(ledger),
+            paths,
+            seconds,
         )
 
 
 def facts(entries: Told) -> dict[str, object]:
-    """What must not depend on who crashed when: all turns and products in order; of the shared thread, the set of facts.
+    """What must not depend on who crashed when: turns and products in order; of the shared thread, its facts.
 
     A lead reads its blackboard as news comes, so how many cycles it takes is not among it.
     """
@@ -118,7 +123,7 @@ def facts(entries: Told) -> dict[str, object]:
 
 
 def without_results(entries: Told) -> dict[str, object]:
-    """Ids only of what depends on the result of a ONCE tool: its outcome is unknown after a crash, and the model is told."""
+    """Ids only of what depends on the result of a ONCE tool, whose outcome is unknown after a crash."""
 
     def blank(one: tuple[str, str, bytes]) -> tuple[str, str, bytes]:
         depends = one[1].endswith((".act", "=", "#outcome")) or b"pay" in one[2]
@@ -208,7 +213,9 @@ async def test_d3_whoever_crashes_and_whenever_the_run_ends_the_same(
             for effect, times in plain.effects.items():
                 once = effect.startswith("pay")
                 assert ending.effects[effect] <= times or not once, f"{effect} twice: {where}"
-                assert ending.effects[effect] >= times or (once and unknown), f"no {effect}: {where}"
+                assert ending.effects[effect] >= times or (once and unknown), (
+                    f"no {effect}: {where}"
+                )
             if ending.decided:
                 hit.add(path)
                 assert [one.path for one in ending.decided] == [path], where
@@ -262,7 +269,7 @@ async def test_an_actor_that_is_killed_before_it_has_begun_costs_nothing(
 
             class Instrument(trio.abc.Instrument):
                 def after_task_step(self, task: trio.lowlevel.Task) -> None:
-                    kill()  # noqa: B023
+                    kill()
 
             instrument = Instrument()
             trio.lowlevel.add_instrument(instrument)

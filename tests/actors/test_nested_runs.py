@@ -18,8 +18,8 @@ from boyd.actors.tools.spec import Effect, Risk
 from boyd.runtime import (
     Actor,
     Context,
-    Replies,
     RemoteFailure,
+    Replies,
     message,
     open_memory_ledger,
     open_system,
@@ -108,8 +108,8 @@ async def test_g9_a_resume_does_not_pay_twice_for_runs_within_a_node(
 
                 async def kill(path: str = path) -> None:
                     await trio.sleep(at)
-                    if path in system.paths():  # noqa: B023
-                        system.crash(path)  # noqa: B023
+                    if path in system.paths():
+                        system.crash(path)
 
                 async with trio.open_nursery() as nursery:
                     nursery.start_soon(kill)
@@ -249,9 +249,7 @@ async def test_an_actor_that_outlives_a_run_does_not_go_on_in_its_name() -> None
     async def decide(_view: str) -> Decision:
         return Decision(stop=True)
 
-    ooda: Ooda[str, str] = Ooda(
-        observe=observe, facets=[facet], synthesize=merge, decide=decide
-    )
+    ooda: Ooda[str, str] = Ooda(observe=observe, facets=[facet], synthesize=merge, decide=decide)
     async with open_system() as system:
         await ooda.run("go", system=system, thread="t")
         thread = await system.lookup("/desk", Question).ask(Question())

@@ -13,7 +13,14 @@ from boyd.actors.events import ToolFinished, ToolStarted
 from boyd.actors.ooda.act import ACTIONS
 from boyd.actors.ooda.agent import Ooda
 from boyd.actors.ooda.current import current_cycle
-from boyd.actors.ooda.cycle import ActionResult, Cycle, CycleComplete, Decision, NodeDone, PhaseStarted
+from boyd.actors.ooda.cycle import (
+    ActionResult,
+    Cycle,
+    CycleComplete,
+    Decision,
+    NodeDone,
+    PhaseStarted,
+)
 from boyd.actors.ooda.products import read_products
 from boyd.actors.tools.define import tool
 from boyd.actors.tools.spec import Effect
@@ -56,7 +63,9 @@ class Log:
         async def decide(view: list[str], cycle: Cycle) -> Decision:
             self.seen.append(("decide", (len(cycle.history), cycle.guidance)))
             calls = [do.call(what=view[-1])] if cycle.number != 2 else []
-            return Decision(calls=calls, why=f"cycle {cycle.number}", stop=cycle.number == self.cycles)
+            return Decision(
+                calls=calls, why=f"cycle {cycle.number}", stop=cycle.number == self.cycles
+            )
 
         @tool(effect=Effect.ONCE)
         async def do(ctx: Context, what: str) -> str:
@@ -67,7 +76,11 @@ class Log:
 
         return Ooda(
             observe=observe,
-            facets=[facet("one", 3 * self.wait), facet("two", self.wait), facet("three", 2 * self.wait)],  # type: ignore[list-item]
+            facets=[
+                facet("one", 3 * self.wait),
+                facet("two", self.wait),
+                facet("three", 2 * self.wait),
+            ],
             synthesize=merge,
             decide=decide,
             tools=[do],
@@ -89,7 +102,10 @@ async def test_g12_g16_g25_the_phases_of_each_cycle_run_in_order_with_feedback()
     observed = [given for name, given in log.seen if name == "observe"]
     first = ActionResult(call=attrs.evolve(_call("x1")), status="done", content="did x1")
     assert observed == [(1, ()), (2, (first,)), (3, ())]
-    assert [given for name, given in log.seen if name == "act"] == [("x1", 1, "x1"), ("x3", 3, "x3")]
+    assert [given for name, given in log.seen if name == "act"] == [
+        ("x1", 1, "x1"),
+        ("x3", 3, "x3"),
+    ]
     assert [given for name, given in log.seen if name == "decide"] == [
         (n, ("be bold",)) for n in range(3)
     ]
@@ -262,9 +278,9 @@ async def test_history_is_bounded() -> None:
     async def decide(n: int) -> Decision:
         return Decision(stop=n == 6)
 
-    await Ooda(
-        observe=observe, facets=[facet], synthesize=merge, decide=decide, remember=3
-    ).run(None)
+    await Ooda(observe=observe, facets=[facet], synthesize=merge, decide=decide, remember=3).run(
+        None
+    )
     assert lengths == [0, 1, 2, 3, 3, 3]
 
 

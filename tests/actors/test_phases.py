@@ -69,7 +69,7 @@ async def untyped(sample) -> float:  # type: ignore[no-untyped-def]  # noqa: ANN
     return 0.0
 
 
-async def silent(sample: Sample):  # type: ignore[no-untyped-def]  # noqa: ANN202
+async def silent(sample: Sample):  # type: ignore[no-untyped-def]
     return 0.0
 
 
@@ -140,9 +140,15 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"facets": [greedy]}, r"facet greedy: it takes 2 inputs, but is given the observation"),
     ({"facets": [anything]}, r"facet anything: parameter `\*samples` could be anything"),
     ({"facets": [lambda_maker]}, r"facet lambda_maker: .*wire form"),
-    ({"facets": [TwoInputs]}, r"facet twoinputs: it is built with the input of the run.*given, more"),
+    (
+        {"facets": [TwoInputs]},
+        r"facet twoinputs: it is built with the input of the run.*given, more",
+    ),
     ({"facets": [AsyncRecall]}, r"facet asyncrecall: `recall` must be a plain `def`"),
-    ({"facets": [ShortRecall]}, r"facet shortrecall: `recall` is told its 1 inputs and its product"),
+    (
+        {"facets": [ShortRecall]},
+        r"facet shortrecall: `recall` is told its 1 inputs and its product",
+    ),
     ({"facets": [of_other]}, r"facet of_other takes Other, but observe returns Sample"),
     ({"facets": [words]}, r"synthesize takes float, but facet words returns str"),
     ({"synthesize": one_reading}, r"synthesize takes float, but is given the list of readings"),

@@ -121,7 +121,7 @@ async def test_d12_a_thread_leased_by_another_system_is_refused_plainly() -> Non
         open_system(ledger=ledger) as two,
         agent.open_run("go", system=one, thread="t"),
     ):
-        with pytest.raises(LeaseHeld, match="^t is being run by "):  # noqa: PT012
+        with pytest.raises(LeaseHeld, match="^t is being run by "):
             async with agent.open_run("go", system=two, thread="t"):
                 raise AssertionError("it was refused")
         # Somebody else's thread is free.
@@ -135,7 +135,7 @@ async def test_d12_a_run_whose_lease_was_taken_over_stops_and_writes_no_more(
 ) -> None:
     agent = Agent(SlowModel())
     async with open_memory_ledger() as ledger, open_system(ledger=ledger) as system:
-        with pytest.raises(LeaseLost):  # noqa: PT012
+        with pytest.raises(LeaseLost):
             async with agent.open_run("go", system=system, thread="t", buffer=1) as run:
                 async for event in run:
                     if isinstance(event, TextDelta):
@@ -166,9 +166,7 @@ async def broken_ooda() -> None:
     async def decide(n: int) -> Decision:
         return Decision()
 
-    ooda: Ooda[None, int] = Ooda(
-        observe=observe, facets=[facet], synthesize=merge, decide=decide
-    )
+    ooda: Ooda[None, int] = Ooda(observe=observe, facets=[facet], synthesize=merge, decide=decide)
     await ooda.run(None)
 
 
@@ -218,11 +216,10 @@ async def test_errors_leave_the_loop_and_every_later_read_says_the_same() -> Non
 
 
 async def test_an_error_of_the_reader_leaves_as_it_is() -> None:
-    with assert_no_leaks():
-        with pytest.raises(Oops):  # noqa: PT012
-            async with Agent(ScriptedModel(says("x"))).open_run("go") as run:
-                async for _ in run:
-                    raise Oops
+    with assert_no_leaks(), pytest.raises(Oops):
+        async with Agent(ScriptedModel(says("x"))).open_run("go") as run:
+            async for _ in run:
+                raise Oops
 
 
 async def test_p6_a_run_that_crashes_too_often_fails_and_the_system_goes_on(
@@ -264,11 +261,14 @@ async def test_c12_exactly_one_done_and_cancelled_only_before_it(how: str) -> No
             while heard.statistics().queued:
                 seen.append(await heard.receive())
     phases = [one.phase for one in seen if isinstance(one, Lifecycle)]
-    assert phases == {
-        "done": ["submitted", "streaming", "done"],
-        "failed": ["submitted", "done"],
-        "cancelled": ["submitted", "streaming", "cancelled", "done"],
-    }[how]
+    assert (
+        phases
+        == {
+            "done": ["submitted", "streaming", "done"],
+            "failed": ["submitted", "done"],
+            "cancelled": ["submitted", "streaming", "cancelled", "done"],
+        }[how]
+    )
     assert sum(isinstance(one, ErrorEvent) for one in seen) == (how == "failed")
 
 

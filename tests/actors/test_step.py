@@ -50,7 +50,7 @@ async def events_and_error(
         try:
             async with agent.open_run(given, system=system, thread="t") as run:
                 async for event in run:
-                    events.append(event)  # noqa: PERF401  # what came before an error counts
+                    events.append(event)  # what came before an error counts
         except Exception as caught:  # noqa: BLE001  # the test looks at it
             error = caught
         return events, error, await turns_of(system.ledger, "t")

@@ -243,7 +243,10 @@ async def test_a_fact_is_posted_once_for_each_key() -> None:
             await board.post(Fact(n=9), key="a")
         with pytest.raises(EncodeError, match="has no tag"):
             await board.post(Untagged(n=1), key="c")
-        assert [(one.seq, one.fact) for one in await board.read()] == [(1, Fact(n=1)), (2, Fact(n=2))]
+        assert [(one.seq, one.fact) for one in await board.read()] == [
+            (1, Fact(n=1)),
+            (2, Fact(n=2)),
+        ]
         assert [one.seq for one in await board.read("test.fact", after=1)] == [2]
         assert await board.read("other") == []
 

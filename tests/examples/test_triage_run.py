@@ -27,7 +27,9 @@ needs_loghub = pytest.mark.skipif(
 )
 
 
-def start(folder: Path, *arguments: str, stdin: Any = subprocess.DEVNULL) -> subprocess.Popen[str]:  # noqa: ANN401  # as Popen has it
+def start(
+    folder: Path, *arguments: str, stdin: Any = subprocess.DEVNULL
+) -> subprocess.Popen[str]:  # as Popen has it
     """`boyd ARGUMENTS` in a folder."""
     environ = {k: v for k, v in os.environ.items() if k not in ("OPENAI_API_KEY", "BOYD_LEDGER")}
     return subprocess.Popen(
@@ -45,7 +47,7 @@ def boyd(
     folder: Path,
     *arguments: str,
     code: int = 0,
-    stdin: Any = subprocess.DEVNULL,  # noqa: ANN401
+    stdin: Any = subprocess.DEVNULL,
 ) -> tuple[str, str]:
     """Run it to its end; standard output and standard error."""
     process = start(folder, *arguments, stdin=stdin)
@@ -58,7 +60,7 @@ def triage(
     folder: Path,
     *arguments: str,
     code: int = 0,
-    stdin: Any = subprocess.DEVNULL,  # noqa: ANN401
+    stdin: Any = subprocess.DEVNULL,
 ) -> tuple[str, str]:
     """Run the triage example."""
     return boyd(
@@ -262,7 +264,7 @@ def test_s2_a_model_that_obeys_a_planted_order_blocks_nobody_and_asks_nobody(
     ],
     ids=["missing", "empty", "binary", "empty folder", "broken gzip"],
 )
-def test_a_bad_source_is_one_sentence_and_exit_code_2(tmp_path: Path, make: Any, says: str) -> None:  # noqa: ANN401
+def test_a_bad_source_is_one_sentence_and_exit_code_2(tmp_path: Path, make: Any, says: str) -> None:
     path = tmp_path / "source.log"
     make(path)
     _, err = triage(tmp_path, str(path), code=2 if says != "gz" else 1)

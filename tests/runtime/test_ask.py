@@ -429,11 +429,10 @@ async def test_asks_survive_a_restart_of_their_target() -> None:
 
 async def test_an_ask_that_waits_when_its_system_ends_has_an_outcome() -> None:
     asked, door = Asked(), Door()
-    async with trio.open_nursery() as nursery:
-        async with open_system(drain=0, grace=1) as system:
-            ref = await system.spawn(Recorder, door)
-            nursery.start_soon(asking, asked, lambda: ref.ask(Hold()))
-            await door.entered.wait()
+    async with trio.open_nursery() as nursery, open_system(drain=0, grace=1) as system:
+        ref = await system.spawn(Recorder, door)
+        nursery.start_soon(asking, asked, lambda: ref.ask(Hold()))
+        await door.entered.wait()
     assert isinstance(asked.outcome, ActorStopped)
 
 

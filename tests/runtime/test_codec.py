@@ -59,7 +59,7 @@ class Checked:
             raise RuntimeError("a bad name")
 
 
-def wrong_point(*values: Any) -> Point:  # noqa: ANN401
+def wrong_point(*values: Any) -> Point:
     """One that no type checker would let pass."""
     return Point(*values)
 

@@ -204,15 +204,14 @@ async def test_a_receive_that_is_cancelled_loses_nothing(seed: int | None) -> No
 
 # ---------------------------------------------------------------- slow readers
 async def test_p16_a_slow_reader_is_told_how_many_it_lost() -> None:
-    async with open_system() as system:
-        async with system.open_subscription("t", Note, size=3) as notes:
-            for n in range(10):
-                system.publish("t", Note(n=n))
-            assert await notes.receive() == Lagged(7)
-            assert [notes.receive_nowait().n for _ in range(3)] == [7, 8, 9]
-            system.publish("t", Note(n=10))
-            assert (await notes.receive()).n == 10
-            assert notes.statistics().dropped == 7
+    async with open_system() as system, system.open_subscription("t", Note, size=3) as notes:
+        for n in range(10):
+            system.publish("t", Note(n=n))
+        assert await notes.receive() == Lagged(7)
+        assert [notes.receive_nowait().n for _ in range(3)] == [7, 8, 9]
+        system.publish("t", Note(n=10))
+        assert (await notes.receive()).n == 10
+        assert notes.statistics().dropped == 7
 
 
 async def test_p16_a_slow_reader_may_be_disconnected_instead() -> None:

@@ -55,7 +55,9 @@ MIXED = Mixed(
 )
 
 
-def changed(value: Any, **changes: object) -> Any:  # noqa: ANN401  # mypy does not see that messages are attrs classes
+def changed(
+    value: Any, **changes: object
+) -> Any:  # mypy does not see that messages are attrs classes
     """`attrs.evolve`."""
     return attrs.evolve(value, **changes)
 
@@ -222,7 +224,7 @@ def test_a_message_may_extend_another_and_inherits_its_reply() -> None:
 def test_a_message_within_a_function_may_mention_what_is_defined_there() -> None:
     @attrs.define
     class Inner:
-        other: Far | None = None  # type: ignore[name-defined]  # noqa: F821  # pyright: ignore[reportUndefinedVariable, reportUnknownVariableType]
+        other: Far | None = None  # type: ignore[name-defined]  # pyright: ignore[reportUndefinedVariable, reportUnknownVariableType]
         number: int = 0
 
     @attrs.define

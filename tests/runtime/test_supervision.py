@@ -445,7 +445,7 @@ async def test_no_error_text_breaks_its_supervisor(error: Exception) -> None:
 
 
 async def test_an_error_that_cannot_be_shown_does_not_break_its_supervisor() -> None:
-    class Secretive(Exception):  # noqa: N818
+    class Secretive(Exception):
         def __str__(self) -> str:
             raise RuntimeError("no")
 

@@ -153,9 +153,11 @@ def test_a_thread_that_outlives_the_block_is_a_leak() -> None:
 def test_a_file_that_is_left_open_is_a_leak(tmp_path: Path) -> None:
     opened = []
     try:
-        with pytest.raises(AssertionError, match=r"files left open: .*some\.txt"):
-            with assert_no_leaks():
-                opened.append((tmp_path / "some.txt").open("w"))
+        with (
+            pytest.raises(AssertionError, match=r"files left open: .*some\.txt"),
+            assert_no_leaks(),
+        ):
+            opened.append((tmp_path / "some.txt").open("w"))
     finally:
         opened[0].close()
 

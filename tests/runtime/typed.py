@@ -83,7 +83,7 @@ HASHABLE = [one for one in SCALARS if one[0] is not float]
 
 
 # As calls, since a type checker takes `list[tp]` for an annotation.
-def _of(generic: Any, *parts: Any) -> Any:  # noqa: ANN401
+def _of(generic: Any, *parts: Any) -> Any:
     return generic[parts if len(parts) > 1 else parts[0]]
 
 
@@ -177,7 +177,7 @@ TYPES: st.SearchStrategy[Typed] = st.recursive(
 )
 
 
-def same(one: Any, other: Any) -> bool:  # noqa: ANN401, PLR0911
+def same(one: Any, other: Any) -> bool:
     """Equal, and of the same types all the way down."""
     if one.__class__ is not other.__class__:
         return False

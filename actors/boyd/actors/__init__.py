@@ -32,8 +32,8 @@ from boyd.actors.events import (
     TurnComplete,
 )
 from boyd.actors.ooda.agent import Ooda
-from boyd.actors.ooda.cycle import ActionResult, Cycle, CycleComplete, Decision, PhaseStarted
 from boyd.actors.ooda.current import Current, current_cycle
+from boyd.actors.ooda.cycle import ActionResult, Cycle, CycleComplete, Decision, PhaseStarted
 from boyd.actors.ooda.products import Product, read_products
 from boyd.actors.patterns.react import ReAct, StepLimit
 from boyd.actors.providers.errors import ModelError
@@ -45,8 +45,8 @@ from boyd.actors.runs.runnable import Runnable
 from boyd.actors.secret import Secret
 from boyd.actors.swarm.blackboard import Blackboard
 from boyd.actors.swarm.swarm import MemberFinished, Swarm, SwarmStarted
-from boyd.actors.tools.questions import Question, questions_of
 from boyd.actors.tools.define import Tool, tool
+from boyd.actors.tools.questions import Question, questions_of
 from boyd.actors.tools.spec import Call, Effect, Risk, ToolError
 
 __all__ = [

@@ -118,7 +118,7 @@ def _question(view: object, cycle: Cycle) -> str:
     brief = getattr(view, "brief", None)
     told = [
         f"Cycle {cycle.number}. The orientation:",
-        brief() if callable(brief) else result_text(view),
+        str(brief()) if callable(brief) else result_text(view),
     ]
     return "\n".join([*told, *cycle.guidance, _ASK])
 
@@ -127,6 +127,7 @@ def decision_of(turn: Turn, by: str) -> Decision:
     """The decision that a model's turn makes. Arguments that are no object stay, to be refused by name."""
     calls: list[Call] = []
     for call in turn.calls:
+        arguments: dict[str, object]
         try:
             arguments = parse_arguments(call.arguments)
         except ArgumentsError:

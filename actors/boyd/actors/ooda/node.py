@@ -81,7 +81,7 @@ class NodeActor(Actor[Perform]):
         return self.phase.output.encode(product)
 
     def _decoded(self, inputs: Sequence[bytes], *, foreign: bool) -> list[object]:
-        """Inputs by their types: from other nodes of this process, or (`foreign`) from the ledger, which is not trusted."""
+        """Inputs by their types: from nodes of this process, or (`foreign`) from the ledger, which is not trusted."""
         count = len(self.gather)
         codecs = (*self.gather, *(self.phase.inputs[1:] if count else self.phase.inputs))
         values = [

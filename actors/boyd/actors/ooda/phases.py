@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, Final, get_type_hints
+from typing import Any, Final, cast, get_type_hints
 
 import attrs
 
@@ -62,7 +62,9 @@ class _Given:
 
     @property
     def name(self) -> str:
-        what = self.what.func if isinstance(self.what, functools.partial) else self.what
+        what: object = self.what
+        if isinstance(what, functools.partial):
+            what = cast("functools.partial[object]", what).func
         return str(getattr(what, "__name__", type(what).__name__)).strip("<>").lower()
 
     def wrong(self, text: str) -> TypeError:
@@ -107,7 +109,7 @@ def phase_of(
     if "return" not in hints:
         raise given.wrong("it does not say what it returns, so its product cannot travel")
     _check_count(given, len(takes))
-    make, built_with = _maker(given) if is_class else ((lambda _given: what), None)
+    make, built_with = _maker(given) if is_class else (_always(what), None)
     return Phase(
         name=name or check_name(given.name),
         make=make,
@@ -172,7 +174,14 @@ def _maker(given: _Given) -> tuple[Callable[[object], Callable[..., Any]], Any]:
     if not takes:
         return (lambda _given: cls()), None
     hints = _hints(given, cls.__init__) if inspect.isfunction(cls.__init__) else {}
-    return (lambda value: cls(value)), hints.get(takes[0].name)
+    return cls, hints.get(takes[0].name)
+
+
+def _always(what: Any) -> Callable[[object], Any]:  # noqa: ANN401  # whatever the user gave
+    def make(_given: object) -> Any:  # noqa: ANN401
+        return what
+
+    return make
 
 
 def _hints(given: _Given, fn: Any) -> dict[str, Any]:  # noqa: ANN401

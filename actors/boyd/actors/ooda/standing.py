@@ -58,7 +58,7 @@ class Standing:
         return past
 
     def take(self, cycle: int, made: Products) -> None:
-        """A cycle as it stands in the ledger, whole or not; its bytes are checked, since nodes trust what they are handed."""
+        """A cycle as it stands in the ledger, whole or not; its bytes are checked: nodes trust what they get."""
         for node, product in made.items():
             codec = _codec_of(self.definition, node)
             if codec is not None:

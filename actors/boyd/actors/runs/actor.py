@@ -25,7 +25,7 @@ __all__ = ["Outcome", "RunActor", "StartOver"]
 _MOST_SHOWN = 2000
 
 
-class StartOver(Exception):  # noqa: N818  # it ends this life, and nothing else
+class StartOver(Exception):  # it ends this life, and nothing else
     """The thread says something else than this actor believes: crash, and go on from what the thread says."""
 
 

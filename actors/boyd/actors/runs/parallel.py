@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from typing import cast
 
 from boyd.runtime import Context
 from boyd.runtime.failure import is_answer
@@ -33,10 +34,12 @@ async def in_parallel(ctx: Context, jobs: Sequence[Callable[[], Awaitable[object
 
 def answer_in(group: ExceptionGroup[Exception]) -> Exception | None:
     """The first error of a group in which nothing but answers is, such as budgets that were reached in parallel."""
-    first: Exception | None = None
+    found: list[Exception] = []
     for error in group.exceptions:
-        found = answer_in(error) if isinstance(error, ExceptionGroup) else error
-        if found is None or not is_answer(found):
+        one: Exception | None = error
+        if isinstance(error, ExceptionGroup):
+            one = answer_in(cast("ExceptionGroup[Exception]", error))
+        if one is None or not is_answer(one):
             return None
-        first = first or found
-    return first
+        found.append(one)
+    return found[0] if found else None

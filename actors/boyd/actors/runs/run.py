@@ -96,7 +96,7 @@ class Run(Generic[T]):
         self._spec.publish(Lifecycle(phase="done"))
 
     async def text(self) -> str:
-        """Read to the end; all text of the turns that were made. What a model began and had to begin again is left out."""
+        """Read to the end; all text of the turns that were made, without what a model had to begin again."""
         said: list[str] = []
         provisional: list[str] = []
         async for event in self:
@@ -173,7 +173,7 @@ class Run(Generic[T]):
 
 
 def raised_by(failure: Failure, spec: RunSpec) -> Exception:
-    """The error that ended the run of `spec`: of its own class where it can travel, caused by the one that was raised."""
+    """The error that ended the run: of its own class where it can travel, caused by the one raised."""
     original = spec.inflight.errors.pop(spec.thread, None)
     error = to_exception(failure, original)
     return original if original is not None and type(original) is type(error) else error

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from boyd.actors.conversation.artifacts import Artifact, Delta
 from boyd.actors.providers.protocol import Provider, Request
-from boyd.runtime import Actor, ActorStopped, Context, Headers, Ref, Replies, Supervision, message, receives
+from boyd.runtime import (
+    Actor,
+    ActorStopped,
+    Context,
+    Headers,
+    Ref,
+    Replies,
+    Supervision,
+    message,
+    receives,
+)
 
 __all__ = ["PROVIDER_SUPERVISION", "AskModel", "ProviderActor"]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from typing import cast
 
 import attrs
 
@@ -194,12 +195,13 @@ async def settle(system: System, question_id: str, answer: Answer, tool: object 
         return "answered" if isinstance(answer, Approve) else "refused"
     if not isinstance(tool, Tool):
         return "approved; the tool is not at hand, so nothing was done"
-    intent = _Intent(tool=tool, by=system.seams.ids.new(), alone=False)
+    known = cast("AnyTool", tool)
+    intent = _Intent(tool=known, by=system.seams.ids.new(), alone=False)
     result = await intent.claim(ledger, question, None)
     if result is None:
         return "approved; somebody else is making the call"
     if isinstance(result, ToolCall):
-        result = await _make_alone(system, question, tool, result)
+        result = await _make_alone(system, question, known, result)
     await record_result(ledger, question, result, None)
     return result.content
 

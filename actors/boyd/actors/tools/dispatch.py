@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import cast
 
 import attrs
 
@@ -210,5 +211,7 @@ def shown(call: ToolCall) -> Call:
         parsed = json.loads(call.arguments or "{}")
     except (ValueError, RecursionError):
         parsed = None
-    arguments = parsed if isinstance(parsed, dict) else {"raw": call.arguments[:2000]}
+    arguments: dict[str, object] = {"raw": call.arguments[:2000]}
+    if isinstance(parsed, dict):
+        arguments = cast("dict[str, object]", parsed)
     return Call(tool=call.name, arguments=arguments, id=call.id)
