@@ -5,6 +5,7 @@ what is new is read. What it comes to depends on what stands in the ledger, not 
 which the scouts came to it.
 """
 
+from collections.abc import Mapping
 from typing import Final
 
 import attrs
@@ -61,9 +62,10 @@ class Gathering:
         """What was found out so far, with the questions that stand open."""
         board = Board()
         board.add(self._board.facts())
+        deciders = {fact.source: fact.by for fact in self._board.facts()}
         for member, summing in self._sums.items():
             for question in await questions_of(self.ledger, f"{self.thread}/{member}"):
-                if (asked := _proposal(question, summing.name)) is not None:
+                if (asked := _proposal(question, summing.name, deciders)) is not None:
                     board.add([asked])
             summing.error = self.finished.get(member, "")
         return make_report(board, [summing.summary() for summing in self._sums.values()])
@@ -120,7 +122,7 @@ def _bare(incident: Incident) -> Incident:
     return attrs.evolve(incident, evidence=evidence, said=(), decided=(), points=())
 
 
-def _proposal(question: Question, source: str) -> Fact | None:
+def _proposal(question: Question, source: str, deciders: Mapping[str, str]) -> Fact | None:
     """An open proposal to block an address, as a fact for the report; None for anything else."""
     call = question.asked.pending.call
     if call is None or call.tool != "propose_block" or not question.is_open:
@@ -131,7 +133,9 @@ def _proposal(question: Question, source: str) -> Fact | None:
     action = Action(
         what="propose_block", key=f"address:{address}", incident=incident, why=why, address=address
     )
-    return Fact(source=source, number=1 << 30, line=0, action=action, by="rules")
+    return Fact(
+        source=source, number=1 << 30, line=0, action=action, by=deciders.get(source, "rules")
+    )
 
 
 async def gather(ledger: Ledger, thread: str) -> Report:

@@ -18,7 +18,7 @@ def test_the_first_agent_runs_offline_as_printed(tmp_path: Path) -> None:
         [sys.executable, str(program)], cwd=tmp_path, capture_output=True, text=True, check=True
     )
     assert done.stdout.startswith("It is 21.5 degrees in Utrecht.")
-    assert len(BLOCKS[0].splitlines()) <= 22
+    assert len(BLOCKS[0].splitlines()) <= 24
 
 
 def test_the_scout_in_the_readme_is_the_scout() -> None:

@@ -1,5 +1,7 @@
 """Writing actors: a class with `@receives` methods, or one async function."""
 
+# pyright: reportUnusedClass=false
+
 from __future__ import annotations
 
 import gc

@@ -225,7 +225,8 @@ async def test_the_timeout_says_when_it_is_still_being_handled() -> None:
         with pytest.raises(AskTimeout) as caught:
             await ref.ask(Slow(seconds=100), within=2.0)
         assert str(caught.value) == (
-            "/acc did not answer Slow within 2.0 s: it waited 1.5 s behind 0 messages and is still being handled"
+            "/acc did not answer Slow within 2.0 s: "
+            "it waited 1.5 s behind 0 messages and is still being handled"
         )
         system.kill("/acc")
         assert door.log == []

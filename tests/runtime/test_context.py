@@ -118,6 +118,47 @@ async def test_headers_travel_with_all_that_a_handler_sends() -> None:
     assert seen == [("t/1", {}), *[("t/2", {"origin": "web"})] * 3, ("", {})]
 
 
+async def test_an_actor_belongs_to_the_run_that_it_was_started_for() -> None:
+    """Its hooks send with the headers of its spawner, in each life; its handlers with those of their messages."""
+    seen: list[object] = []
+
+    class Telling(Actor[Note | Add]):
+        to: Ref[Do]
+
+        async def started(self, ctx: Context) -> None:
+            await self.to.send(Do())
+
+        async def stopped(self, ctx: Context) -> None:
+            await self.to.send(Do())
+
+        @receives
+        async def note(self, note: Note, ctx: Context) -> None:
+            await self.to.send(Do())
+            raise ValueError
+
+        @receives
+        async def add(self, add: Add, ctx: Context) -> int:
+            return 0
+
+    async def look(ctx: Context) -> None:
+        seen.append(ctx.headers.thread)
+
+    async def act(ctx: Context) -> None:
+        ctx.headers = Headers(thread="run")
+        children.append(await ctx.spawn(Telling, leaf))
+
+    children: list[Ref[Note]] = []
+    async with open_system() as system:
+        leaf = await system.spawn(Doer, Door(), look)
+        parent = await system.spawn(Doer, Door(), act)
+        await parent.ask(Do())
+        children[0].tell(Note(n=1))
+        await system.settle(5)
+        await system.stop_actor(children[0])
+        await system.settle(5)
+    assert seen == ["run", "", "run", "run"]
+
+
 async def test_background_work_keeps_the_headers_that_it_began_with() -> None:
     seen: list[str] = []
 
@@ -142,7 +183,11 @@ async def test_background_work_keeps_the_headers_that_it_began_with() -> None:
 
     async with open_system() as system:
         does = [work, look]
-        ref = await system.spawn(Listening, Door(), lambda ctx: does.pop(0)(ctx))
+
+        async def do_next(ctx: Context) -> None:
+            await does.pop(0)(ctx)
+
+        ref = await system.spawn(Listening, Door(), do_next)
         await ref.ask(Do())
         await ref.ask(Do())
         await trio.sleep(2)
@@ -454,7 +499,7 @@ async def test_a_timer_carries_the_headers_of_the_handler_that_started_it() -> N
 # ---------------------------------------------------------------- publishing, spawning
 async def test_a_handler_publishes_and_has_children() -> None:
     async def act(ctx: Context) -> None:
-        child: Ref[Note | Add] = await ctx.spawn(Recorder, Door(), name="kid")
+        child = await ctx.spawn(Recorder, Door(), name="kid")
         assert child.path == "/doer/kid"
         ctx.publish("news/today", Note(n=await child.ask(Add(amount=8))))
 

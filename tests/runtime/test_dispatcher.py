@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
@@ -129,6 +132,40 @@ async def test_a_cancelled_waiter_leaves_the_gate() -> None:
     await gate.wait()
 
 
+async def test_new_tasks_begin_in_the_order_of_their_start() -> None:
+    """Trio would begin them in an order by chance."""
+    dispatcher = TaskDispatcher()
+    for cancelled in (False, True):
+        for _ in range(20):
+            order: list[int] = []
+
+            async def note(n: int, order: list[int] = order) -> None:
+                order.append(n)
+                await trio.lowlevel.checkpoint()
+
+            async with trio.open_nursery() as one, trio.open_nursery() as two:
+                for n in range(7):
+                    dispatcher.start_soon(one if n % 2 else two, partial(note, n))
+                if cancelled:
+                    one.cancel_scope.cancel()
+            assert order == list(range(7))
+
+
+async def test_a_start_that_fails_holds_up_no_other() -> None:
+    dispatcher, begun = TaskDispatcher(), list[str]()
+
+    async def note() -> None:
+        begun.append("begun")
+
+    async with trio.open_nursery() as closed:
+        pass
+    with pytest.raises(RuntimeError, match="closed"):
+        dispatcher.start_soon(closed, note)
+    async with trio.open_nursery() as nursery:
+        dispatcher.start_soon(nursery, note)
+    assert begun == ["begun"]
+
+
 async def test_a_seeded_dispatcher_that_has_ended_lets_everybody_go() -> None:
     dispatcher = SeededDispatcher(1)
     gate, ended = Gate(dispatcher), list[str]()
@@ -161,7 +198,7 @@ async def test_new_tasks_of_a_seeded_dispatcher_start_in_an_order_of_its_own() -
             services.start_soon(dispatcher.run)
             async with trio.open_nursery() as nursery:
                 for n in range(6):
-                    dispatcher.start_soon(nursery, lambda n=n: note(n))  # type: ignore[misc]
+                    dispatcher.start_soon(nursery, partial(note, n))
             services.cancel_scope.cancel()
         return order
 

@@ -207,7 +207,8 @@ async def test_p16_a_slow_reader_is_told_how_many_it_lost() -> None:
     async with open_system() as system, system.open_subscription("t", Note, size=3) as notes:
         for n in range(10):
             system.publish("t", Note(n=n))
-        assert await notes.receive() == Lagged(7)
+        lagged: object = await notes.receive()
+        assert lagged == Lagged(7)
         assert [notes.receive_nowait().n for _ in range(3)] == [7, 8, 9]
         system.publish("t", Note(n=10))
         assert (await notes.receive()).n == 10
@@ -215,21 +216,25 @@ async def test_p16_a_slow_reader_is_told_how_many_it_lost() -> None:
 
 
 async def test_p16_a_slow_reader_may_be_disconnected_instead() -> None:
-    async with open_system() as system:
-        async with system.open_subscription("t", Note, size=2, lag=Lag.DISCONNECT) as notes:
-            for n in range(4):
-                system.publish("t", Note(n=n))
-            assert [(await notes.receive()).n, (await notes.receive()).n] == [0, 1]
-            with pytest.raises(trio.BrokenResourceError, match="was too slow and was disconnected"):
-                await notes.receive()
+    async with (
+        open_system() as system,
+        system.open_subscription("t", Note, size=2, lag=Lag.DISCONNECT) as notes,
+    ):
+        for n in range(4):
+            system.publish("t", Note(n=n))
+        assert [(await notes.receive()).n, (await notes.receive()).n] == [0, 1]
+        with pytest.raises(trio.BrokenResourceError, match="was too slow and was disconnected"):
+            await notes.receive()
 
 
 async def test_a_reader_that_kept_up_ends_without_an_error() -> None:
-    async with open_system() as system:
-        async with system.open_subscription("t", Note, size=2, lag=Lag.DISCONNECT) as notes:
-            system.publish("t", Note(n=1))
-            notes.end()
-            assert [note.n async for note in notes] == [1]
+    async with (
+        open_system() as system,
+        system.open_subscription("t", Note, size=2, lag=Lag.DISCONNECT) as notes,
+    ):
+        system.publish("t", Note(n=1))
+        notes.end()
+        assert [note.n async for note in notes] == [1]
 
 
 async def test_an_inbox_shows_what_it_holds() -> None:

@@ -350,11 +350,13 @@ async def test_p2_a_send_raced_with_a_cancel_is_never_lost_nor_a_ghost() -> None
 
 
 async def test_p2_senders_that_wait_for_room_are_neither_lost_nor_ghosts_when_cancelled() -> None:
+    door, sent = Door(), list[int]()
     async with open_system() as system:
 
         async def scenario() -> None:
-            nonlocal door, sent
-            door, sent = Door(), []
+            nonlocal door
+            door = Door()
+            sent.clear()
             ref = await system.spawn(Recorder, door, mailbox=Mailbox(size=1))
             ref.tell(Note(n=0))
 
@@ -370,7 +372,6 @@ async def test_p2_senders_that_wait_for_room_are_neither_lost_nor_ghosts_when_ca
             await system.settle(1)
             assert sorted(notes(door)[1:]) == sorted(sent)
 
-        door, sent = Door(), list[int]()
         assert await cancel_at_each_checkpoint(scenario, check) > 6
 
 
@@ -411,7 +412,9 @@ async def test_messages_of_the_runtime_take_no_room_and_are_never_dropped() -> N
         ref = await held(system, door, Mailbox(size=1, overflow=Overflow.DROP_OLDEST))
         others = [await system.spawn(Recorder, Door(), name=f"other-{n}") for n in range(3)]
         for other in others:
-            system.watch(system.find_post(ref.path, ref.incarnation) or pytest.fail(), other)
+            post = system.find_post(ref.path, ref.incarnation)
+            assert post is not None
+            system.watch(post, other)
             await system.stop_actor(other)
         for n in range(5):
             ref.tell(Note(n=n))

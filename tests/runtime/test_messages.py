@@ -224,7 +224,7 @@ def test_a_message_may_extend_another_and_inherits_its_reply() -> None:
 def test_a_message_within_a_function_may_mention_what_is_defined_there() -> None:
     @attrs.define
     class Inner:
-        other: Far | None = None  # type: ignore[name-defined]  # pyright: ignore[reportUndefinedVariable, reportUnknownVariableType]
+        other: Far | None = None  # the class is defined below
         number: int = 0
 
     @attrs.define

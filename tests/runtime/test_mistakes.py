@@ -3,6 +3,8 @@
 Where a text differs from the table, the test says why.
 """
 
+# pyright: reportUnusedClass=false
+
 from __future__ import annotations
 
 import attrs
@@ -109,7 +111,7 @@ async def test_a_factory_of_something_else() -> None:
         with pytest.raises(
             TypeError, match=r"spawn takes a factory of actors; <class 'dict'> made a dict"
         ):
-            await system.spawn(dict)  # type: ignore[arg-type]  # pyright: ignore
+            await system.spawn(dict)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType, reportCallIssue]
 
 
 async def test_a_bare_async_function() -> None:
@@ -121,7 +123,7 @@ async def test_a_bare_async_function() -> None:
         with pytest.raises(
             TypeError, match="forgotten is an async function: decorate it with @actor"
         ):
-            await system.spawn(forgotten)  # type: ignore[arg-type]  # pyright: ignore
+            await system.spawn(forgotten)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType, reportCallIssue]
 
 
 def test_a_mutable_default() -> None:

@@ -178,7 +178,7 @@ class Interpreter:
         self.count += 1
         return Work(sender=sender, n=self.count, kind=kind, ask=ask)
 
-    async def run(self, command: tuple[Any, ...], nursery: trio.Nursery) -> None:
+    async def run(self, command: tuple[Any, ...], nursery: trio.Nursery) -> None:  # one a command
         """One command."""
         match command:
             case ("tell", name, kind, ask):
@@ -192,8 +192,8 @@ class Interpreter:
             case ("ask", name, kind, ask):
                 self.begin(nursery, self.asking(name, self.work(kind, ask, 2)))
             case ("cancel", n):
-                if n < len(self.scopes):
-                    self.scopes[n].cancel()
+                for scope in self.scopes[n : n + 1]:
+                    scope.cancel()
             case ("crash", name):
                 if f"/{name}" in self.system.paths():
                     self.system.crash(f"/{name}")

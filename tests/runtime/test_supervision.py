@@ -15,6 +15,7 @@ from boyd.runtime import (
     ActorCrashed,
     ActorStopped,
     Context,
+    Headers,
     Mailbox,
     NotAccepted,
     Ref,
@@ -29,6 +30,7 @@ from boyd.runtime import (
     open_system,
     receives,
 )
+from boyd.runtime.post import current_headers
 from boyd.runtime.restart import Verdict, next_restart
 from boyd.runtime.supervision import DeadLetter
 from boyd.runtime.system import DEAD_TOPIC, SUPERVISION_TOPIC
@@ -391,6 +393,17 @@ async def test_decisions_are_published_and_stand_in_the_ledger() -> None:
     assert (published[1].epoch, published[1].crash, published[1].redelivered) == (2, 2, False)
 
 
+async def test_a_decision_about_an_actor_of_a_run_stands_in_the_thread_of_the_run() -> None:
+    async with open_memory_ledger() as ledger, open_system(name="shop", ledger=ledger) as system:
+        token = current_headers.set(Headers(thread="run-1"))
+        await system.spawn(Recorder, Door(), name="acc")
+        current_headers.reset(token)
+        system.crash("/acc")  # between messages
+        await system.settle(5)
+        await trio.sleep(1)
+        assert len(await ledger.read("run-1/supervision")) == 1
+
+
 async def test_the_last_decision_is_written_even_when_it_ends_the_system() -> None:
     async with open_memory_ledger() as ledger:
         with pytest.RaisesGroup(ValueError):
@@ -588,8 +601,8 @@ async def test_an_error_in_its_cleanup_does_not_bring_a_killed_actor_back() -> N
                     if grouped:  # noqa: B023
                         async with ctx.open_nursery() as nursery:
                             nursery.start_soon(self.fail_when_cancelled)
-                            await trio.sleep_forever()
-                    await trio.sleep_forever()
+                            await trio.sleep(10_000)
+                    await trio.sleep(10_000)
                 finally:
                     if not grouped:  # noqa: B023
                         raise ValueError("in cleanup")
@@ -746,7 +759,8 @@ async def test_d6_terminated_comes_after_the_last_message_of_the_target() -> Non
         door, refs = Door(), list[Ref[Note]]()
         async with open_system(seams=seeded_seams(seed)) as system:
             target = await system.spawn(Chatty, door, refs, name="target")
-            refs.append(await system.spawn(Watcher, door, target))
+            watcher = await system.spawn(Watcher, door, target)
+            refs.append(watcher)
             await system.stop_actor(target)
             await system.settle(1)
         assert door.log == [0, 1, 2, ("/target", "stopped", "")]

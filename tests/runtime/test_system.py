@@ -57,7 +57,7 @@ class Stuck(Actor[Hold]):
     @receives
     async def hold(self, hold: Hold, ctx: Context) -> str:
         try:
-            await trio.sleep_forever()
+            await trio.sleep(10_000)
         finally:
             self.door.log.append("cancelled")
         return ""
@@ -436,11 +436,14 @@ async def test_an_exclusive_block_that_fails_lets_the_next_one_in() -> None:
             async with system.exclusive("x"):
                 entered.set()
 
-        with pytest.raises(ValueError, match="mine"):
+        async def first() -> None:
             async with system.exclusive("x"):
                 nursery.start_soon(second)
                 await wait_all_tasks_blocked()
                 raise ValueError("mine")
+
+        with pytest.raises(ValueError, match="mine"):
+            await first()
         await entered.wait()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from io import TextIOWrapper
 from pathlib import Path
 
 import pytest
@@ -60,7 +61,7 @@ async def test_a_wire_spy_sees_every_hop_as_msgpack() -> None:
             ("", "/acc", "t.add"),
             ("/acc", "", "reply to t.add"),
         ]
-        assert [unpack_own(hop.body) for hop in hops][0][1:] == [5]
+        assert unpack_own(hops[0].body)[1:] == [5]
         assert isinstance(hops[2], Hop)
         assert unpack_own(hops[2].body) == 2
 
@@ -132,9 +133,11 @@ async def test_the_error_of_a_scenario_is_not_swallowed() -> None:
 # ---------------------------------------------------------------- leaks
 async def test_a_task_that_outlives_the_block_is_a_leak() -> None:
     async with trio.open_nursery() as nursery:
-        with pytest.raises(AssertionError, match=r"1 tasks outlived the block: .*sleep_forever"):
-            with assert_no_leaks():
-                nursery.start_soon(trio.sleep_forever)
+        with (
+            pytest.raises(AssertionError, match=r"1 tasks outlived the block: .*sleep_forever"),
+            assert_no_leaks(),
+        ):
+            nursery.start_soon(trio.sleep_forever)
         nursery.cancel_scope.cancel()
 
 
@@ -142,16 +145,18 @@ def test_a_thread_that_outlives_the_block_is_a_leak() -> None:
     end = threading.Event()
     thread = threading.Thread(target=end.wait, name="leaky")
     try:
-        with pytest.raises(AssertionError, match="threads outlived the block: leaky"):
-            with assert_no_leaks():
-                thread.start()
+        with (
+            pytest.raises(AssertionError, match="threads outlived the block: leaky"),
+            assert_no_leaks(),
+        ):
+            thread.start()
     finally:
         end.set()
         thread.join()
 
 
 def test_a_file_that_is_left_open_is_a_leak(tmp_path: Path) -> None:
-    opened = []
+    opened: list[TextIOWrapper] = []
     try:
         with (
             pytest.raises(AssertionError, match=r"files left open: .*some\.txt"),

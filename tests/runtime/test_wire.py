@@ -1,5 +1,7 @@
 """Bytes from outside: one plain tree within limits, or a `WireError`, and nothing else."""
 
+# pyright: reportUnknownArgumentType=false, reportUnknownMemberType=false
+
 from __future__ import annotations
 
 import resource

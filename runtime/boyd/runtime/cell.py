@@ -12,7 +12,7 @@ import trio
 
 from boyd.runtime.context import Context
 from boyd.runtime.crashes import note_crash, report_crash
-from boyd.runtime.envelope import NO_HEADERS, Envelope
+from boyd.runtime.envelope import Envelope
 from boyd.runtime.errors import ActorStopped, AskTimeout, EncodeError
 from boyd.runtime.failure import failure_of, is_answer
 from boyd.runtime.incarnation import Incarnation
@@ -179,7 +179,7 @@ class Cell(Incarnation):
             system.dead_letter(envelope, self, "crashed")
         report_crash(error, self, envelope, decision, redelivered=again)
         self.current = None
-        self.headers = NO_HEADERS
+        self.headers = self._birth.headers
         self.deadline = math.inf
         return decision
 
@@ -215,7 +215,7 @@ class Cell(Incarnation):
 
     async def _wind_down(self) -> None:
         self.state = "stopping"
-        self.headers = NO_HEADERS
+        self.headers = self._birth.headers
         await self._end_life()
         if not self._lively or self.is_killed:
             return

@@ -11,11 +11,11 @@ import trio
 
 from boyd.runtime.actor import Actor, Handler, is_actor
 from boyd.runtime.dispatcher import Gate
-from boyd.runtime.envelope import NO_HEADERS, Envelope, Headers
+from boyd.runtime.envelope import Envelope, Headers
 from boyd.runtime.errands import Errands
 from boyd.runtime.errors import ActorCrashed
 from boyd.runtime.mailbox import Mailbox
-from boyd.runtime.origin import waiting_cell
+from boyd.runtime.origin import sender_and_headers, waiting_cell
 from boyd.runtime.post import Post
 from boyd.runtime.restart import Supervision
 from boyd.runtime.statistics import ActorStatistics, State
@@ -39,6 +39,8 @@ class Birth:
     args: tuple[Any, ...]
     mailbox: Mailbox
     supervision: Supervision
+    headers: Headers = attrs.field(factory=lambda: sender_and_headers()[1])
+    """Of the run that it was started for: what its hooks send carries them."""
 
 
 class Incarnation(Post):
@@ -114,10 +116,10 @@ class Incarnation(Post):
         self.errands = Errands(self)
         self.state: State = "starting"
         self.epoch: int = 0
-        self.handled = 0
-        self.crashed = 0
+        self.handled: int = 0
+        self.crashed: int = 0
         self.current: Envelope | None = None
-        self.headers: Headers = NO_HEADERS
+        self.headers: Headers = birth.headers
         self.deadline = math.inf
         self.started = Gate(system.dispatcher)
         self.stopped = Gate(system.dispatcher)
