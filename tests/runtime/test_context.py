@@ -385,16 +385,41 @@ async def test_a_nursery_of_a_handler_ends_with_its_tasks_and_inherits_the_deadl
             system.kill(other.path)
 
 
-async def test_d8_the_tasks_of_a_handlers_nursery_start_in_the_dispatchers_order() -> None:
+@pytest.mark.parametrize("seed", [None, *range(5)])
+async def test_the_tasks_of_a_handler_begin_in_the_order_of_their_start(seed: int | None) -> None:
+    """Whoever counts its own work finds it again in a later life, whatever the dispatcher."""
+    order: list[int] = []
+
+    async def fan_out(ctx: Context) -> None:
+        async with ctx.open_nursery() as nursery:
+            for n in range(6):
+                nursery.start_soon(note, n)
+        for n in range(6, 12):
+            ctx.start_soon(note, n)
+
+    async def note(n: int) -> None:
+        order.append(n)
+
+    for _ in range(5):
+        order.clear()
+        seams = None if seed is None else seeded_seams(seed)
+        async with open_system(seams=seams) as system:
+            await (await system.spawn(Doer, Door(), fan_out)).ask(Do())
+            await system.sleep(1)
+        assert order == list(range(12))
+
+
+async def test_d8_the_tasks_of_a_handlers_nursery_go_on_in_the_dispatchers_order() -> None:
     async def order_of(seed: int) -> tuple[int, ...]:
         order: list[int] = []
 
         async def fan_out(ctx: Context) -> None:
             async with ctx.open_nursery() as nursery:
                 for n in range(5):
-                    nursery.start_soon(note, n)
+                    nursery.start_soon(note, n, ctx)
 
-        async def note(n: int) -> None:
+        async def note(n: int, ctx: Context) -> None:
+            await ctx.sleep(1)
             order.append(n)
 
         async with open_system(seams=seeded_seams(seed)) as system:

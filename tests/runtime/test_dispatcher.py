@@ -9,6 +9,7 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from boyd.runtime import Gate, TaskDispatcher, Waiter
+from boyd.runtime.dispatcher import Beginnings
 from boyd.runtime.testing import SeededDispatcher
 
 
@@ -134,7 +135,7 @@ async def test_a_cancelled_waiter_leaves_the_gate() -> None:
 
 async def test_new_tasks_begin_in_the_order_of_their_start() -> None:
     """Trio would begin them in an order by chance."""
-    dispatcher = TaskDispatcher()
+    dispatcher = Beginnings(TaskDispatcher())
     for cancelled in (False, True):
         for _ in range(20):
             order: list[int] = []
@@ -152,7 +153,7 @@ async def test_new_tasks_begin_in_the_order_of_their_start() -> None:
 
 
 async def test_a_start_that_fails_holds_up_no_other() -> None:
-    dispatcher, begun = TaskDispatcher(), list[str]()
+    dispatcher, begun = Beginnings(TaskDispatcher()), list[str]()
 
     async def note() -> None:
         begun.append("begun")

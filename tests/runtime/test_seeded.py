@@ -70,7 +70,9 @@ class Auctioneer(Actor[Auction | Bid | Terminated]):
 
     async def started(self, ctx: Context) -> None:
         for n in range(3):
-            bidder = await ctx.spawn(Bidder, f"bidder-{n}", name=f"bidder-{n}")
+            # One may wait for room in the house's mailbox while the house waits for it to stop.
+            hasty, name = Supervision(shutdown=0.1), f"bidder-{n}"
+            bidder = await ctx.spawn(Bidder, name, name=name, supervision=hasty)
             ctx.watch(bidder)
             self.bidders.append(bidder)
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from boyd.runtime.context import Context
 
-__all__ = ["Actor", "Handler", "actor", "is_actor", "receives"]
+__all__ = ["Actor", "Handler", "actor", "has_farewell", "is_actor", "receives"]
 
 M = TypeVar("M")
 S = TypeVar("S")
@@ -124,6 +124,12 @@ class Actor(Generic[M]):
 def is_actor(thing: object) -> TypeGuard[Actor[Any]]:
     """As isinstance, for type checkers that mind of which messages."""
     return isinstance(thing, Actor)
+
+
+def has_farewell(thing: Any) -> bool:  # noqa: ANN401
+    """Whether its class says what to do when it has stopped."""
+    own: object = getattr(thing.stopped, "__func__", None)
+    return own is not Actor[Any].stopped
 
 
 def _refuse_mutable_defaults(cls: type) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import trio
 
+from boyd.runtime.actor import has_farewell
 from boyd.runtime.context import Context
 from boyd.runtime.crashes import note_crash, report_crash
 from boyd.runtime.envelope import Envelope
@@ -39,6 +40,7 @@ class Cell(Incarnation):
             await self._wind_down()
         finally:
             self._finish()
+            self.system.tasks.down()
         if verdict is Verdict.ESCALATE and self._failure is not None:
             if self.parent is None:
                 raise self._failure
@@ -67,7 +69,7 @@ class Cell(Incarnation):
         self.state = "starting"
         self.is_interrupted = self._injected is not None
         try:
-            with trio.CancelScope() as self._scope:
+            with trio.CancelScope(shield=True) as self._scope:
                 if self.is_interrupted:
                     self._scope.cancel()
                 if self.epoch > 1:
@@ -104,7 +106,6 @@ class Cell(Incarnation):
             elif not self.is_interrupted:
                 self._set_idle(idle=True)
                 await self.waiter.wait()
-                self._set_idle(idle=False)
 
     async def _handle(self, envelope: Envelope, ctx: Context) -> None:
         """Run one handler and settle its ask. What it raises ends the epoch, unless it is an answer."""
@@ -117,7 +118,7 @@ class Cell(Incarnation):
         elif timer is not None:
             if timer.cancelled:
                 return
-            self.timers.arrived(timer)
+            timer.arrived()
         if self.system.spies:
             self.system.reports.spied(envelope, self)
         self.current = envelope
@@ -197,7 +198,7 @@ class Cell(Incarnation):
     async def _rest(self, delay: float) -> None:
         """Between two lives: what belonged to the last one ends, then back-off."""
         self.state = "backing off"
-        self._scope = trio.CancelScope()
+        self._scope = trio.CancelScope(shield=True)
         await self._end_life()
         with self._scope:
             if delay > 0 and not self._end:
@@ -206,20 +207,28 @@ class Cell(Incarnation):
     # ------------------------------------------------------------------ the end
     async def _end_life(self) -> None:
         """What does not outlive an epoch: timers, background tasks, and children, last started first."""
-        self.timers.cancel_all()
-        self.errands.cancel()
-        while self.children:
-            child = next(reversed(self.children.values()))
-            await child.stop_within(child.supervision.shutdown)
-        await self.errands.wait_ended(self.supervision.shutdown)
+        self._cancel_timers_and_errands()
+        with trio.CancelScope(shield=True):
+            while self.children:
+                child = next(reversed(self.children.values()))
+                await child.stop_within(child.supervision.shutdown)
+            if self.errands is not None:
+                await self.errands.wait_ended(self.supervision.shutdown)
+
+    def _cancel_timers_and_errands(self) -> None:
+        if self.timers is not None:
+            self.timers.cancel_all()
+        if self.errands is not None:
+            self.errands.cancel()
 
     async def _wind_down(self) -> None:
         self.state = "stopping"
         self.headers = self._birth.headers
         await self._end_life()
-        if not self._lively or self.is_killed:
+        if not self._lively or self.is_killed or not has_farewell(self._actor):
             return
-        with trio.move_on_after(self.supervision.shutdown) as self._scope:
+        deadline = trio.current_time() + self.supervision.shutdown
+        with trio.CancelScope(shield=True, deadline=deadline) as self._scope:
             try:
                 await self._actor.stopped(Context(self))
             except Exception as error:  # noqa: BLE001  # a failing farewell must not undo the stop
@@ -238,8 +247,7 @@ class Cell(Incarnation):
             system.dead_letter(envelope, self, "stopped")
         self.close_mailbox("stopped")
         self.state = "stopped"
-        self.timers.cancel_all()
-        self.errands.cancel()
+        self._cancel_timers_and_errands()
         system.directory.forget(self)
         crashed = self._failure is not None
         self.tell_watchers(

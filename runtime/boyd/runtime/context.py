@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
 import trio
 
+from boyd.runtime.dispatcher import Beginnings, Dispatcher
+from boyd.runtime.errands import Errands
 from boyd.runtime.errors import NotAccepted
 from boyd.runtime.incarnation import Birth, Incarnation
 from boyd.runtime.mailbox import Mailbox
 from boyd.runtime.origin import Errand, origin
 from boyd.runtime.restart import Supervision
 from boyd.runtime.supervision import Terminated
+from boyd.runtime.timers import Timers
 
 if TYPE_CHECKING:
     from boyd.runtime.actor import Actor
@@ -105,10 +108,10 @@ class Context:
 
     @asynccontextmanager
     async def open_nursery(self) -> AsyncGenerator[Fanout]:
-        """Fan-out within a handler: a Trio nursery whose tasks start in the dispatcher's order."""
+        """Fan-out within a handler: a Trio nursery under the dispatcher."""
         try:
             async with trio.open_nursery() as nursery:
-                yield Fanout(nursery, self._cell.system)
+                yield Fanout(nursery, self._cell.system.dispatcher)
         finally:
             # Trio has woken this task when the last of the others ended.
             await self._cell.system.dispatcher.enter()
@@ -118,7 +121,10 @@ class Context:
 
         What it returns (if not None) is told to the actor. An error in it is a crash of the actor.
         """
-        self._cell.errands.start_soon(fn, args)
+        cell = self._cell
+        if cell.errands is None:
+            cell.errands = Errands(cell)
+        cell.errands.start_soon(fn, args)
 
     def start_timer(self, key: str, message: object, /, *, after: float) -> None:
         """Have `message` told to this actor in `after` seconds, whether or not its mailbox is full.
@@ -129,11 +135,15 @@ class Context:
         Raises:
             NotAccepted, EncodeError: as `Ref.tell`, and now.
         """
-        self._cell.timers.start(key, message, after)
+        cell = self._cell
+        if cell.timers is None:
+            cell.timers = Timers(cell)
+        cell.timers.start(key, message, after)
 
     def cancel_timer(self, key: str, /) -> None:
         """It will not arrive. Idempotent."""
-        self._cell.timers.cancel(key)
+        if self._cell.timers is not None:
+            self._cell.timers.cancel(key)
 
     def watch(self, ref: Ref[Any], /) -> None:
         """Have one `Terminated` told to this actor when `ref` has stopped; at once if it has already.
@@ -161,16 +171,19 @@ class Context:
 class Fanout:
     """The nursery of `ctx.open_nursery()`."""
 
-    __slots__ = ("_nursery", "_system", "cancel_scope")
+    __slots__ = ("_beginnings", "_nursery", "cancel_scope")
 
-    def __init__(self, nursery: trio.Nursery, system: System) -> None:
+    def __init__(self, nursery: trio.Nursery, dispatcher: Dispatcher) -> None:
         self._nursery = nursery
-        self._system = system
+        self._beginnings = Beginnings(dispatcher)
         self.cancel_scope = nursery.cancel_scope
 
     def start_soon(self, fn: Callable[[*Ts], Awaitable[object]], /, *args: *Ts) -> None:
-        """Run `fn(*args)` beside the others; the block ends when all have ended."""
-        self._system.dispatcher.start_soon(self._nursery, partial(fn, *args))
+        """Run `fn(*args)` beside the others, which begin in the order of these calls.
+
+        The block ends when all have ended.
+        """
+        self._beginnings.start_soon(self._nursery, partial(fn, *args))
 
 
 def current_context() -> Context | None:

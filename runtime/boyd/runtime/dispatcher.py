@@ -15,7 +15,7 @@ from typing import Protocol
 import trio
 from trio.lowlevel import Abort, RaiseCancelT, Task, current_task, reschedule, wait_task_rescheduled
 
-__all__ = ["Dispatcher", "Gate", "TaskDispatcher", "Waiter"]
+__all__ = ["Beginnings", "Dispatcher", "Gate", "TaskDispatcher", "Waiter"]
 
 _Job = Callable[[], Awaitable[object]]
 
@@ -53,32 +53,18 @@ class Dispatcher(Protocol):
 
 
 class TaskDispatcher:
-    """A Trio task per actor; Trio's scheduler chooses, but new tasks begin in the order of their start."""
+    """A Trio task per actor; Trio's scheduler chooses."""
 
     orders_cancels = False
 
     def __init__(self, batch: int = 64) -> None:
         self.batch = batch
-        self._starting: deque[Waiter] = deque()
 
     def ready(self, waiter: Waiter, /) -> None:
         waiter.resume()
 
     def start_soon(self, nursery: trio.Nursery, job: _Job, /, *, name: str | None = None) -> None:
-        # Trio runs the new tasks of one moment in an order by chance. Whoever counts its own work,
-        # to find it again in a later life, must find the same order.
-        turn, starting = Waiter(self), self._starting
-
-        async def begin() -> None:
-            if starting[0] is not turn:
-                await turn.wait_turn()
-            starting.popleft()
-            if starting:
-                starting[0].resume()
-            await job()
-
-        nursery.start_soon(begin, name=name)
-        starting.append(turn)
+        nursery.start_soon(job, name=name)
 
     async def enter(self) -> None:
         return
@@ -177,3 +163,34 @@ class Gate:
         finally:
             if not self.is_open:
                 self._waiters.remove(waiter)
+
+
+class Beginnings:
+    """Tasks that begin one after the other, in the order in which they were made.
+
+    Trio begins the new tasks of one moment in an order by chance, and other
+    dispatchers in one of theirs. But whoever counts its own work, to find it
+    again in a later life, must count it in the same order.
+    """
+
+    __slots__ = ("_dispatcher", "_turns")
+
+    def __init__(self, dispatcher: Dispatcher) -> None:
+        self._dispatcher = dispatcher
+        self._turns: deque[Waiter] = deque()
+
+    def start_soon(self, nursery: trio.Nursery, job: _Job, /, *, name: str | None = None) -> None:
+        """As `Dispatcher.start_soon`; `job` takes its first step when the ones before have."""
+        turn, turns = Waiter(self._dispatcher), self._turns
+
+        async def begin() -> None:
+            if turns[0] is not turn:
+                with trio.CancelScope(shield=True):
+                    await turn.wait()
+            turns.popleft()
+            if turns:
+                turns[0].wake()
+            await job()
+
+        self._dispatcher.start_soon(nursery, begin, name=name)
+        turns.append(turn)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
@@ -59,16 +60,15 @@ class Envelope:
         "timer",
     )
 
-    def __init__(
+    def __init__(  # noqa: PLR0917  # by keyword it would take twice as long
         self,
         codec: MessageCodec[Any],
         body: bytes,
         sender: Ref[Any] | None,
         headers: Headers,
-        *,
-        deadline: float,
-        reply: ReplySlot | None,
         at: float,
+        deadline: float = math.inf,
+        reply: ReplySlot | None = None,
     ) -> None:
         self.codec = codec
         self.body = body

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import trio
 
-from boyd.runtime.dispatcher import Gate
+from boyd.runtime.dispatcher import Beginnings, Gate
 from boyd.runtime.origin import Errand, origin
 
 if TYPE_CHECKING:
@@ -19,12 +19,13 @@ __all__ = ["Errands"]
 class Errands:
     """What one actor does beside its mailbox. A result is told to it, an error is its crash."""
 
-    __slots__ = ("_cell", "_gate", "_scopes")
+    __slots__ = ("_beginnings", "_cell", "_gate", "_scopes")
 
     def __init__(self, cell: Incarnation) -> None:
         self._cell = cell
         self._scopes: dict[trio.CancelScope, None] = {}
         self._gate: Gate | None = None
+        self._beginnings = Beginnings(cell.system.dispatcher)
 
     def __len__(self) -> int:
         return len(self._scopes)
@@ -32,7 +33,7 @@ class Errands:
     def start_soon(self, fn: Callable[..., Awaitable[object]], args: tuple[Any, ...]) -> None:
         """Run `fn(*args)` beside the mailbox."""
         cell, errand = self._cell, Errand(self._cell)
-        scope = trio.CancelScope()
+        scope = trio.CancelScope(shield=True)
 
         async def work() -> None:
             origin.set(errand)
@@ -52,9 +53,10 @@ class Errands:
                 del self._scopes[scope]
                 if not self._scopes and self._gate is not None:
                     self._gate.open()
+                cell.system.tasks.down()
 
         self._scopes[scope] = None
-        cell.system.start_soon(work, name=f"{cell.path} errand")
+        cell.system.start_soon(work, name=f"{cell.path} errand", after=self._beginnings)
 
     def cancel(self) -> None:
         """Have them end."""

@@ -30,6 +30,9 @@ __all__ = ["Birth", "Incarnation"]
 _PATIENCE: Final = 1.0
 """Seconds after a kill until an actor that goes on is reported."""
 
+_NO_SCOPE: Final = trio.CancelScope()
+"""Of an actor whose task has not begun: nobody is in it."""
+
 
 @attrs.frozen
 class Birth:
@@ -112,8 +115,8 @@ class Incarnation(Post):
         self.name = name
         self.supervision = birth.supervision
         self.children: dict[str, Cell] = {}
-        self.timers = Timers(self)
-        self.errands = Errands(self)
+        self.timers: Timers | None = None  # few actors have any
+        self.errands: Errands | None = None
         self.state: State = "starting"
         self.epoch: int = 0
         self.handled: int = 0
@@ -133,7 +136,7 @@ class Incarnation(Post):
         self._lively = False
         self.lived = False
         self._idle = False
-        self._scope = trio.CancelScope()
+        self._scope = _NO_SCOPE
         system.busy.up()
 
     def _build(self) -> Actor[Any]:
@@ -228,11 +231,11 @@ class Incarnation(Post):
             if caller is self:
                 return
             caller = caller.parent
-        with trio.move_on_after(seconds):
+        with trio.CancelScope(deadline=trio.current_time() + seconds):
             await self.stopped.wait()
         if not self.stopped.is_open:
             self.kill()
-            with trio.move_on_after(_PATIENCE):
+            with trio.CancelScope(deadline=trio.current_time() + _PATIENCE):
                 await self.stopped.wait()
         if not self.stopped.is_open:
             self.system.report(

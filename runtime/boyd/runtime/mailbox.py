@@ -77,7 +77,7 @@ class MailboxQueue:
         self._max_bytes = config.max_bytes
         self.overflow = config.overflow
         self._items: deque[Envelope] = deque()
-        self._senders: deque[_Sender] = deque()
+        self._senders: deque[_Sender] | None = None  # few mailboxes ever have one
         self._reserved = 0
         self.bytes = 0
         self.taken = 0
@@ -97,7 +97,11 @@ class MailboxQueue:
 
     def has_room(self) -> bool:
         """Whether one more message may come, before those who wait."""
-        return not self._senders and self._fits()
+        return (
+            not self._senders
+            and len(self._items) - self._reserved < self._size
+            and self.bytes < self._max_bytes
+        )
 
     def _fits(self) -> bool:
         return len(self._items) - self._reserved < self._size and self.bytes < self._max_bytes
@@ -151,14 +155,20 @@ class MailboxQueue:
             return None
         envelope = self._pop()
         self.taken += 1
-        while self._senders and self._fits():
-            sender = self._senders.popleft()
+        if self._senders:
+            self._admit(self._senders)
+        return envelope
+
+    def _admit(self, senders: deque[_Sender]) -> None:
+        while senders and self._fits():
+            sender = senders.popleft()
             self.put(sender.envelope)
             sender.settle(accepted=True)
-        return envelope
 
     async def put_when_room(self, envelope: Envelope, dispatcher: Dispatcher) -> bool:
         """Wait for room. True when accepted, False when the mailbox closed; Cancelled means not accepted."""
+        if self._senders is None:
+            self._senders = deque()
         sender = _Sender(envelope, dispatcher, self._senders)
         self._senders.append(sender)
         await sender.wait()

@@ -85,7 +85,7 @@ class Post:
         """As `Ref.tell`."""
         codec = self.codec_of(message)
         if self.queue.has_room():
-            self.deliver(self.seal(codec, codec.encode(message), math.inf, None))
+            self.deliver(self.seal(codec, codec.encode(message)))
         else:
             self._tell_when_full(codec, message)
 
@@ -96,11 +96,11 @@ class Post:
                 queue.rejected += 1
                 raise MailboxFull(self.full_text())
             case Overflow.DROP_NEWEST:
-                envelope = self.seal(codec, codec.encode(message), math.inf, None)
+                envelope = self.seal(codec, codec.encode(message))
                 queue.dropped += 1
                 self.system.dead_letter(envelope, self, "dropped")
             case Overflow.DROP_OLDEST:
-                envelope = self.seal(codec, codec.encode(message), math.inf, None)
+                envelope = self.seal(codec, codec.encode(message))
                 self.drop_oldest()
                 self.deliver(envelope)
 
@@ -110,7 +110,7 @@ class Post:
         if self.queue.has_room():
             await self.system.dispatcher.pass_turn()
             self._check_open()
-        envelope = self.seal(codec, codec.encode(message), math.inf, None)
+        envelope = self.seal(codec, codec.encode(message))
         # From here to the acceptance there is no checkpoint: Cancelled means not sent.
         if self.queue.has_room():
             self.deliver(envelope)
@@ -149,15 +149,17 @@ class Post:
             raise ActorStopped(f"{self.path} has stopped")
 
     def seal(
-        self, codec: MessageCodec[Any], body: bytes, deadline: float, reply: ReplySlot | None
+        self,
+        codec: MessageCodec[Any],
+        body: bytes,
+        deadline: float = math.inf,
+        reply: ReplySlot | None = None,
     ) -> Envelope:
         """A message from whoever's task this is."""
         who, now = origin.get(), self.system.now()
         if who is None:
-            return Envelope(
-                codec, body, None, current_headers.get(), deadline=deadline, reply=reply, at=now
-            )
-        return Envelope(codec, body, who.ref, who.headers, deadline=deadline, reply=reply, at=now)
+            return Envelope(codec, body, None, current_headers.get(), now, deadline, reply)
+        return Envelope(codec, body, who.ref, who.headers, now, deadline, reply)
 
     def drop_oldest(self) -> None:
         """The oldest messages give way to one more."""
@@ -193,7 +195,7 @@ class Post:
         Raises NotAccepted, EncodeError, ActorStopped.
         """
         codec = self.codec_of(message)
-        envelope = self.seal(codec, codec.encode(message), math.inf, None)
+        envelope = self.seal(codec, codec.encode(message))
         envelope.reserved = True
         return envelope
 

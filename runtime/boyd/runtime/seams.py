@@ -42,8 +42,7 @@ class Clock(Protocol):
 class SystemClock:
     """Trio's clock (so that `MockClock` works) and the machine's wall clock."""
 
-    def now(self) -> float:
-        return trio.current_time()
+    now = staticmethod(trio.current_time)  # called for every message
 
     def wall(self) -> float:
         return time.time()

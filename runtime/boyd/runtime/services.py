@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar, TypeVarTuple
 
@@ -13,7 +12,7 @@ from boyd.runtime.audit import Audit
 from boyd.runtime.deadlines import Deadlines
 from boyd.runtime.directory import Directory
 from boyd.runtime.dispatched import DispatchedLedger
-from boyd.runtime.dispatcher import Dispatcher, Gate, Waiter
+from boyd.runtime.dispatcher import Beginnings, Dispatcher, Gate, Waiter
 from boyd.runtime.envelope import Envelope
 from boyd.runtime.errors import NotAccepted, SystemClosed
 from boyd.runtime.exclusive import Turns
@@ -45,6 +44,7 @@ class Services:
             without a drain.
         dead_letters: how many accepted messages nobody handled, by reason.
         busy: how many actors have mail or a message in hand.
+        tasks: how many tasks actors have.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Services:
         self.cancel_scope = nursery.cancel_scope
         self.closing = False
         self._nursery = nursery
-        self._tasks = Count(self.dispatcher)
+        self.tasks = Count(self.dispatcher)
         self._services = trio.CancelScope(shield=True)
         self._stopped = Gate(self.dispatcher)
 
@@ -133,9 +133,7 @@ class Services:
         body = codec.encode(message)
         sender, headers = sender_and_headers()
         for inbox in listeners:
-            inbox.offer(
-                Envelope(codec, body, sender, headers, deadline=math.inf, reply=None, at=now)
-            )
+            inbox.offer(Envelope(codec, body, sender, headers, now))
 
     # ------------------------------------------------------------------ time, threads, tasks
     async def sleep(self, seconds: float) -> None:
@@ -160,18 +158,12 @@ class Services:
         finally:
             await self.dispatcher.enter()
 
-    def start_soon(self, fn: Callable[[], Awaitable[object]], *, name: str | None = None) -> None:
-        """A task of an actor. A cancel from outside does not reach it: it is stopped."""
-        self._tasks.up()
-
-        async def job() -> None:
-            try:
-                with trio.CancelScope(shield=True):
-                    await fn()
-            finally:
-                self._tasks.down()
-
-        self.dispatcher.start_soon(self._nursery, job, name=name)
+    def start_soon(
+        self, fn: Callable[[], Awaitable[object]], *, name: str, after: Beginnings | None = None
+    ) -> None:
+        """A task of an actor: it shields itself, and calls `tasks.down()` as its last act."""
+        self.tasks.up()
+        (after or self.dispatcher).start_soon(self._nursery, fn, name=name)
 
     # ------------------------------------------------------------------ ending
     async def settle(self, seconds: float) -> None:
@@ -200,7 +192,7 @@ class Services:
             self.closing = True
             for cell in tuple(self.directory.top.values()):
                 cell.kill()
-            await self._tasks.wait_zero()
+            await self.tasks.wait_zero()
             for post in self.directory:
                 if isinstance(post, Inbox):
                     post.end()

@@ -15,12 +15,17 @@ __all__ = ["Timer", "Timers"]
 class Timer:
     """One start of one key."""
 
-    __slots__ = ("cancelled", "due", "key")
+    __slots__ = ("_timers", "cancelled", "due", "key")
 
-    def __init__(self, key: str) -> None:
+    def __init__(self, timers: Timers, key: str) -> None:
+        self._timers = timers
         self.key = key
         self.due: Due | None = None
         self.cancelled = False
+
+    def arrived(self) -> None:
+        """Its message is about to be handled: the key is free."""
+        self._timers.forget(self)
 
 
 class Timers:
@@ -37,7 +42,7 @@ class Timers:
         cell = self._cell
         envelope = cell.reserve(message)
         self.cancel(key)
-        timer = self._running[key] = envelope.timer = Timer(key)
+        timer = self._running[key] = envelope.timer = Timer(self, key)
         timer.due = cell.system.deadlines.at(
             cell.system.now() + after, lambda: cell.deliver(envelope)
         )
@@ -55,7 +60,7 @@ class Timers:
         for key in tuple(self._running):
             self.cancel(key)
 
-    def arrived(self, timer: Timer) -> None:
-        """Its message is about to be handled: the key is free."""
+    def forget(self, timer: Timer) -> None:
+        """It is over; unless its key was started again."""
         if self._running.get(timer.key) is timer:
             del self._running[timer.key]
