@@ -1,21 +1,21 @@
-"""An agent behind a websocket in a Trio server: a disconnect cancels its run, the history stays.
+"""An agent behind a websocket in a Trio server. A disconnect cancels its run; the conversation stays.
 
-Needs trio-websocket. It asks itself one question and ends; drop `visitor` to keep serving.
+Needs trio-websocket. Talk to it at ws://127.0.0.1:8000/ada; with --demo it asks itself once and ends.
 """
 
+import os
+import sys
+
 import trio
-from trio_websocket import (
-    ConnectionClosed,
-    WebSocketRequest,
-    open_websocket_url,
-    serve_websocket,
-)
+from trio_websocket import ConnectionClosed, WebSocketRequest, open_websocket_url, serve_websocket
 
 from boyd.actors import Agent, TextDelta
 from boyd.actors.testing import ScriptedModel, says
 from boyd.runtime import System, open_system
 
-helper = Agent(ScriptedModel(says("Press F5.")), instructions="Help with the dashboard.")
+helper = Agent("openai:gpt-5-mini", instructions="Help with the dashboard.")
+if "OPENAI_API_KEY" not in os.environ:
+    helper = helper.using(ScriptedModel(*[says("Press F5.")] * 1000))
 
 
 async def chat(request: WebSocketRequest, system: System) -> None:
@@ -33,24 +33,28 @@ async def chat(request: WebSocketRequest, system: System) -> None:
         pass
 
 
-async def visitor(port: int) -> None:
+async def visit(port: int) -> None:
     async with open_websocket_url(f"ws://127.0.0.1:{port}/ada") as ws:
-        await ws.send_message("It looks stale.")
-        answer = ""
-        while not answer.endswith("."):
-            answer += str(await ws.get_message())
-        print(answer)
+        await ws.send_message("The numbers look old.")
+        with trio.move_on_after(60):
+            answer = ""
+            while not answer.endswith("."):
+                answer += str(await ws.get_message())
+            print(answer)
 
 
-async def main() -> None:
-    async with open_system() as system, trio.open_nursery() as nursery:
+async def main(*, demo: bool) -> None:
+    ledger = "memory:" if demo else "sqlite:chat.db"
+    async with open_system(ledger=ledger) as system, trio.open_nursery() as nursery:
 
         async def handler(request: WebSocketRequest) -> None:
             await chat(request, system)
 
-        server = await nursery.start(serve_websocket, handler, "127.0.0.1", 0, None)
-        await visitor(server.port)
-        nursery.cancel_scope.cancel()
+        port = 0 if demo else 8000
+        server = await nursery.start(serve_websocket, handler, "127.0.0.1", port, None)
+        if demo:
+            await visit(server.port)
+            nursery.cancel_scope.cancel()
 
 
-trio.run(main)
+trio.run(lambda: main(demo="--demo" in sys.argv))

@@ -8,6 +8,7 @@ from boyd.runtime import (
     Context,
     Mailbox,
     Overflow,
+    RemoteFailure,
     Replies,
     Supervision,
     message,
@@ -42,17 +43,19 @@ class Averages(Actor[Reading | Mean]):
 
 
 async def service(readings: trio.abc.ReceiveChannel[Reading]) -> None:
+    mailbox = Mailbox(size=10_000, overflow=Overflow.DROP_OLDEST)
     async with open_system() as system:
         averages = await system.spawn(
-            Averages,
-            60,
-            name="averages",
-            mailbox=Mailbox(size=10_000, overflow=Overflow.DROP_OLDEST),
-            supervision=Supervision(restarts=5, per=60),
+            Averages, 60, name="averages", mailbox=mailbox, supervision=Supervision(restarts=5)
         )
         await system.pump(readings, averages)
         with trio.move_on_after(2):  # the deadline travels with the question
-            print(await averages.ask(Mean(sensor="t1")))
+            print("mean of t1:", await averages.ask(Mean(sensor="t1")))
+        try:
+            await averages.ask(Mean(sensor="t2"))
+        except RemoteFailure as error:
+            print("t2:", error)
+        print("restarts:", averages.statistics().restarts)
 
 
 async def main() -> None:

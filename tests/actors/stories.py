@@ -10,9 +10,10 @@ from typing import Any
 import attrs
 import trio
 
-from boyd.actors.conversation.artifacts import Event, ToolCall, ToolResult
+from boyd.actors.conversation.artifacts import Event, TextDelta, ToolCall, ToolResult
 from boyd.actors.conversation.turns import Turn
-from boyd.actors.providers.protocol import Request, Streamed
+from boyd.actors.providers.protocol import Provider, Request, Streamed
+from boyd.actors.providers.stream import FetchChannel
 from boyd.actors.runs.run import Run
 from boyd.actors.testing import Reply, ScriptedModel, calls
 from boyd.actors.tools.define import AnyTool, tool
@@ -174,9 +175,6 @@ class SlowModel:
     async def open_stream(
         self, _request: Request, /
     ) -> AsyncGenerator[trio.abc.ReceiveChannel[Streamed]]:
-        from boyd.actors.conversation.artifacts import TextDelta
-        from boyd.actors.providers.stream import FetchChannel
-
         async def fetch() -> list[Streamed] | None:
             await trio.lowlevel.checkpoint()
             if self.sent == self.count:
@@ -189,6 +187,37 @@ class SlowModel:
             yield FetchChannel(fetch)
         finally:
             self.open -= 1
+
+
+class Thoughtful:
+    """Another model, which takes a second: half of it before it speaks, half in the middle."""
+
+    def __init__(self, model: Provider) -> None:
+        self.model = model
+
+    @property
+    def name(self) -> str:
+        return self.model.name
+
+    @asynccontextmanager
+    async def open_stream(
+        self, request: Request, /
+    ) -> AsyncGenerator[trio.abc.ReceiveChannel[Streamed]]:
+        await trio.sleep(0.5)
+        async with self.model.open_stream(request) as stream:
+            count = 0
+
+            async def fetch() -> list[Streamed] | None:
+                nonlocal count
+                count += 1
+                if count == 3:
+                    await trio.sleep(0.5)
+                try:
+                    return [await stream.receive()]
+                except trio.EndOfChannel:
+                    return None
+
+            yield FetchChannel(fetch)
 
 
 def raw_call(name: str, arguments: str, *, id: str = "raw") -> ToolCall:  # noqa: A002

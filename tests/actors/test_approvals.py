@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -9,7 +10,8 @@ import trio
 
 from boyd.actors.agent import Agent
 from boyd.actors.events import Approve, Pending, Reject, ToolFinished, ToolStarted
-from boyd.actors.ooda.cycle import CycleComplete
+from boyd.actors.ooda.agent import Ooda
+from boyd.actors.ooda.cycle import CycleComplete, Decision
 from boyd.actors.runs.result import RunPaused
 from boyd.actors.testing import calls, says
 from boyd.actors.tools.approvals import settle
@@ -286,6 +288,56 @@ async def test_d36_an_approved_call_survives_a_crash_of_anybody_and_is_made_once
         assert first.result.content == "paid a-1"
 
 
+@pytest.mark.parametrize("effect", list(Effect), ids=lambda one: one.name)
+async def test_d36_what_was_approved_and_made_is_not_made_by_an_act_that_starts_again(
+    effect: Effect, autojump_clock: trio.abc.Clock
+) -> None:
+    """And what the cycle knows of it does not depend on the crash."""
+    made = 0
+
+    @tool(effect=effect, risk=Risk.DANGEROUS)
+    async def drop(ctx: Context) -> str:
+        """Drop."""
+        nonlocal made
+        made += 1
+        return "dropped"
+
+    @tool(effect=Effect.PURE)
+    async def wait(ctx: Context) -> str:
+        """Wait."""
+        await ctx.sleep(10)
+        return "waited"
+
+    async def observe() -> int:
+        return 1
+
+    async def facet(n: int) -> int:
+        return n
+
+    async def merge(readings: Sequence[int]) -> int:
+        return readings[0]
+
+    async def decide(_n: int) -> Decision:
+        return Decision(calls=[wait.call(), drop.call()], stop=True)
+
+    ooda: Ooda[None, int] = Ooda(
+        observe=observe, facets=[facet], synthesize=merge, decide=decide, tools=[wait, drop]
+    )
+    async with open_system() as system, ooda.open_run(None, system=system, thread="t") as run:
+        crashed = False
+        async for event in run:
+            if isinstance(event, Pending) and not crashed:
+                crashed = True
+                await run.answer(event, Approve())
+                system.crash("/ooda/act")
+            if isinstance(event, CycleComplete):
+                assert [one.content for one in event.actions] == [
+                    "waited",
+                    "waits for an approval: t!1.1",
+                ]
+    assert made == 1
+
+
 async def test_an_ooda_carries_out_the_answers_that_a_resume_brings(
     autojump_clock: trio.abc.Clock,
 ) -> None:
@@ -343,8 +395,6 @@ async def test_settle_makes_the_call_of_a_run_that_is_not_alive_once(
 
 
 async def test_an_approved_tool_finds_the_blackboard_of_its_run() -> None:
-    from boyd.actors.ooda.agent import Ooda
-    from boyd.actors.ooda.cycle import Decision
     from boyd.actors.swarm.blackboard import Blackboard
 
     boards: list[str] = []

@@ -8,7 +8,7 @@ import trio
 from boyd.actors.agent import Agent
 from boyd.actors.budget import Budget, BudgetExceeded
 from boyd.actors.conversation.transcript import check_transcript
-from boyd.actors.events import ErrorEvent
+from boyd.actors.events import ErrorEvent, ToolStarted
 from boyd.actors.providers.protocol import Request
 from boyd.actors.swarm.swarm import MemberFinished, Swarm
 from boyd.actors.testing import Reply, ScriptedModel, calls, says
@@ -56,6 +56,26 @@ async def test_n6_calls_are_capped_over_parallel_calls_all_or_none() -> None:
     texts = [one.content for one in results]  # type: ignore[attr-defined]
     assert texts[:6] == ["x is fine", "y is fine", "z is fine"] * 2
     assert all("not run: the cap of 7 calls is reached" in one for one in texts[6:])
+
+
+async def test_n6_calls_are_charged_once_though_a_crash_makes_them_again(
+    autojump_clock: trio.abc.Clock,
+) -> None:
+    tools = make_tools()
+    wanted = [tools.look.call(at="x"), tools.look.call(at="y")]
+    agent = Agent(ScriptedModel(calls(*wanted), says("done")), tools=tools.all)
+    async with open_system() as system:
+        budget = Budget(calls=2, steps=2)
+        async with agent.open_run("go", system=system, thread="t", budget=budget) as run:
+            crashed = False
+            async for event in run:
+                if isinstance(event, ToolStarted) and not crashed:
+                    crashed = True
+                    await trio.sleep(0.5)
+                    system.crash("/agent")
+    assert run.result.output == "done"
+    assert run.result.usage.calls == 2
+    assert tools.effects == {"look x": 2, "look y": 2}
 
 
 async def test_n6_tokens_and_money_are_capped_before_the_next_request() -> None:

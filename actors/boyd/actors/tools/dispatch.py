@@ -111,9 +111,11 @@ class _Dispatched:
         ready = prepare(tools.get(call.name), call, known=tools)
         if isinstance(ready, ToolResult):
             return ready
-        if self.begun and ready.tool.effect is Effect.ONCE:
+        dangerous = ready.tool.risk is Risk.DANGEROUS
+        passed_by = dangerous and not self.toolbox.waits  # whoever began it was not this dispatch
+        if self.begun and ready.tool.effect is Effect.ONCE and not passed_by:
             return error_result(call, UNKNOWN_OUTCOME)
-        if ready.tool.risk is Risk.DANGEROUS:
+        if dangerous:
             permitted = await self._permission(ready.call, ready.tool)
             if not isinstance(permitted, ToolCall):
                 return permitted
