@@ -128,10 +128,10 @@ async def test_p13_a_committed_decision_is_not_asked_for_again(
 
 
 async def test_a_model_that_fails_ends_the_run_with_its_error() -> None:
-    model = ScriptedModel(fails(503))
+    model = ScriptedModel(fails(400))
     with pytest.raises(ModelError) as caught:
         await decided_by(model).ooda.run("a")
-    assert caught.value.status == 503
+    assert caught.value.status == 400
     assert len(model.requests) == 1
 
 

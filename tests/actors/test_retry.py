@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import pytest
@@ -133,7 +133,11 @@ def test_o43_only_what_is_about_the_moment_is_tried_again(
 
 async def said(provider: Provider, notices: list[Notice] | None = None) -> str:
     seams = Seams(random=random.Random(1))
-    notify: Callable[[Notice], None] | None = None if notices is None else notices.append
+
+    async def notify(notice: Notice) -> None:
+        if notices is not None:
+            notices.append(notice)
+
     opened = open_retrying(provider, Request(), seams=seams, notify=notify)
     async with opened as stream:
         return "".join([item.text async for item in stream if isinstance(item, TextDelta)])

@@ -180,7 +180,7 @@ async def broken_until() -> None:
 @pytest.mark.parametrize(
     ("run", "error"),
     [
-        (lambda: Agent(ScriptedModel(fails(429))).run("go"), ModelError),
+        (lambda: Agent(ScriptedModel(fails(400))).run("go"), ModelError),
         (lambda: Agent(ScriptedModel(says("x"))).run("go", budget=Budget(steps=0)), BudgetExceeded),
         (
             lambda: Agent(
@@ -207,7 +207,7 @@ async def test_d40_errors_leave_run_unwrapped_also_out_of_a_private_system(
 
 
 async def test_errors_leave_the_loop_and_every_later_read_says_the_same() -> None:
-    async with Agent(ScriptedModel(fails(500))).open_run("go") as run:
+    async with Agent(ScriptedModel(fails(401))).open_run("go") as run:
         for _ in range(3):
             with pytest.raises(ModelError):
                 await run.wait()
@@ -246,7 +246,7 @@ async def test_p6_a_run_that_crashes_too_often_fails_and_the_system_goes_on(
 # ------------------------------------------------------------------ the end
 @pytest.mark.parametrize("how", ["done", "failed", "cancelled"])
 async def test_c12_exactly_one_done_and_cancelled_only_before_it(how: str) -> None:
-    model = ScriptedModel(fails(500)) if how == "failed" else ScriptedModel(says("hello there"))
+    model = ScriptedModel(fails(401)) if how == "failed" else ScriptedModel(says("hello there"))
     async with open_system() as system:
         seen: list[Event] = []
         kinds = Lifecycle | ErrorEvent | TurnComplete

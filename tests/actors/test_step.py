@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
+import trio
 
 from boyd.actors.agent import Agent
 from boyd.actors.conversation.artifacts import (
@@ -19,9 +20,10 @@ from boyd.actors.conversation.artifacts import (
 )
 from boyd.actors.conversation.transcript import check_transcript
 from boyd.actors.conversation.turns import Turn, text_turn
-from boyd.actors.events import ErrorEvent, Lifecycle, TurnComplete
+from boyd.actors.events import ErrorEvent, Lifecycle, Notice, TurnComplete
 from boyd.actors.providers.errors import ModelError
 from boyd.actors.providers.protocol import Provider, Request
+from boyd.actors.providers.retry import RetryPolicy
 from boyd.actors.runs.spec import thread_topic
 from boyd.actors.step.step import TurnFailed
 from boyd.actors.step.transforms import view_of
@@ -104,6 +106,29 @@ async def test_o6_a_provider_failure_is_one_error_event_and_the_callers_error() 
     assert (error.code, error.partial) == ("http_503", "The answer")
     assert isinstance(error.__cause__, ModelError)
     assert [turn.role for turn in turns] == ["user"]
+    assert len(model.requests) == 1
+
+
+async def test_o43_a_request_that_failed_for_a_moment_is_made_again_and_the_reader_is_told_why(
+    autojump_clock: trio.abc.Clock,
+) -> None:
+    model = ScriptedModel(fails(503), fails(429, retry_after=2.0), says("at last"))
+    events, error, turns = await events_and_error(Agent(model))
+    assert error is None
+    assert turns[-1].text == "at last"
+    assert [one.content for one in events if isinstance(one, Notice)] == [
+        "Retrying (1/2): scripted: the script fails with 503",
+        "Retrying (2/2): scripted: the script fails with 429",
+    ]
+    assert not [one for one in events if isinstance(one, ErrorEvent)]
+
+
+async def test_o43_how_often_a_request_is_made_again_is_the_agents_to_say() -> None:
+    model = ScriptedModel(fails(503), says("never"))
+    agent = Agent(model, retry=RetryPolicy(attempts=1))
+    for one in (agent, agent.using(ScriptedModel(fails(503), says("never")))):
+        _, error, _ = await events_and_error(one)
+        assert isinstance(error, ModelError)
     assert len(model.requests) == 1
 
 

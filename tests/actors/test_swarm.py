@@ -80,7 +80,7 @@ async def test_a_member_that_fails_is_a_fact_and_the_others_go_on(
     autojump_clock: trio.abc.Clock,
 ) -> None:
     swarm, _ = make_swarm(members=2, cycles=2)
-    broken = Agent(ScriptedModel(fails(503)), name="broken")
+    broken = Agent(ScriptedModel(fails(400)), name="broken")
     mixed = Swarm(
         members={"scout-0": swarm.members["scout-0"], "broken": broken.on("go")}, lead=swarm.lead
     )
@@ -90,7 +90,7 @@ async def test_a_member_that_fails_is_a_fact_and_the_others_go_on(
                 events = await events_of(run)
         assert run.result.output.finished == ("broken", "scout-0")
         [bad] = [e for e in events if isinstance(e, MemberFinished) and e.failure is not None]
-        assert (bad.member, bad.failure and bad.failure.code) == ("broken", "http_503")
+        assert (bad.member, bad.failure and bad.failure.code) == ("broken", "http_400")
         # A resume tries who failed again; who has finished has.
         mended = Swarm(
             members={"scout-0": swarm.members["scout-0"], "broken": broken.using(ScriptedModel(says("ok"))).on("go")},

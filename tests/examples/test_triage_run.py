@@ -33,7 +33,7 @@ def start(
     """`boyd ARGUMENTS` in a folder."""
     environ = {k: v for k, v in os.environ.items() if k not in ("OPENAI_API_KEY", "BOYD_LEDGER")}
     return subprocess.Popen(
-        [sys.executable, "-m", "boyd.actors", *arguments],
+        [sys.executable, "-m", "boyd", *arguments],
         cwd=folder,
         stdin=stdin,
         stdout=subprocess.PIPE,
@@ -185,7 +185,7 @@ def wait_for_thread(folder: Path) -> None:
     for _ in range(200):
         if (folder / "triage.db").exists():
             found = subprocess.run(
-                [sys.executable, "-m", "boyd.actors", "threads", "--ledger", "sqlite:triage.db"],
+                [sys.executable, "-m", "boyd", "threads", "--ledger", "sqlite:triage.db"],
                 cwd=folder, capture_output=True, text=True, check=False,
             )  # fmt: skip
             if "triage" in found.stdout:

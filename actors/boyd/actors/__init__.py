@@ -39,6 +39,7 @@ from boyd.actors.patterns.react import ReAct, StepLimit
 from boyd.actors.providers.errors import ModelError
 from boyd.actors.providers.openai import OpenAI
 from boyd.actors.providers.protocol import Provider
+from boyd.actors.providers.retry import RetryPolicy
 from boyd.actors.runs.result import Result, RunPaused, RunUnfinished
 from boyd.actors.runs.run import Run
 from boyd.actors.runs.runnable import Runnable
@@ -84,6 +85,7 @@ __all__ = [
     "ReasoningDelta",
     "Reject",
     "Result",
+    "RetryPolicy",
     "Risk",
     "Run",
     "RunPaused",

@@ -12,6 +12,7 @@ from boyd.actors.events import Reject
 from boyd.actors.patterns.react import ReAct, Step
 from boyd.actors.providers.protocol import Provider
 from boyd.actors.providers.resolve import model_from
+from boyd.actors.providers.retry import RetryPolicy
 from boyd.actors.runs.actor import Outcome, RunActor
 from boyd.actors.runs.runnable import Runnable
 from boyd.actors.runs.settling import recorded_calls
@@ -49,6 +50,7 @@ class Agent(Runnable[str, str]):
         tools: what the model may call.
         pattern: when to step again.
         budget: caps of a run that is given none.
+        retry: how patiently the model is asked again while nothing has come of an answer.
         transforms: views of the thread for the model, after the instructions.
         handlers: react to each finished artifact.
 
@@ -67,6 +69,7 @@ class Agent(Runnable[str, str]):
         tools: Sequence[AnyTool] = (),
         pattern: ReAct | None = None,
         budget: Budget | None = None,
+        retry: RetryPolicy | None = None,
         transforms: Sequence[Transform] = (),
         handlers: Sequence[Handler] = (),
     ) -> None:
@@ -75,6 +78,7 @@ class Agent(Runnable[str, str]):
         self.instructions = instructions
         self.tools = check_tools(tools)
         self.pattern = pattern or ReAct()
+        self.retry = retry or RetryPolicy()
         self.transforms = tuple(transforms)
         self.handlers = tuple(handlers)
         self._budget = budget or Budget()
@@ -88,6 +92,7 @@ class Agent(Runnable[str, str]):
             tools=self.tools,
             pattern=self.pattern,
             budget=self._budget,
+            retry=self.retry,
             transforms=self.transforms,
             handlers=self.handlers,
         )
@@ -113,6 +118,7 @@ class Agent(Runnable[str, str]):
         """How its steps are made."""
         return StepConfig(
             provider=self.provider,
+            retry=self.retry,
             transforms=(instructions(self.instructions), *self.transforms),
             handlers=self.handlers,
             tools=tuple(tool.spec for tool in self.tools),

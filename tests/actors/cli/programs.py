@@ -98,7 +98,7 @@ async def show_incident(ledger, thread, number):
     return f"incident {number} of {thread}, {await ledger.tip(thread)} entries"
 '''
 
-_BOYD: Final = (sys.executable, "-m", "boyd.actors")
+_BOYD: Final = (sys.executable, "-m", "boyd")
 _PATIENCE: Final = 30.0
 
 

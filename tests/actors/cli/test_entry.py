@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from boyd.actors.cli import main, triage
+from boyd import __main__ as programs
+from boyd.actors.cli import main
 from tests.actors.cli.programs import AGENT, run_boyd
 
 pytestmark = pytest.mark.usefixtures("folder")
@@ -92,16 +93,52 @@ def test_bad_usage_is_one_sentence_and_exit_code_2(
     assert out == ""
 
 
-def test_the_short_entry_point_runs_the_triage(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_short_entry_point_runs_the_triage(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """`triage --help` is `boyd run triage --help`."""
-    assert triage(["--help"]) == 0
+    monkeypatch.setattr(sys, "argv", ["triage", "--help"])
+    assert programs.triage() == 0
     assert "Usage: boyd run triage [OPTIONS]" in capsys.readouterr().out
 
 
 @pytest.mark.slow
 def test_the_module_is_the_command(folder: Path) -> None:
-    """`python -m boyd.actors run agent.py` in a process of its own."""
+    """`python -m boyd run agent.py` in a process of its own."""
     (folder / "agent.py").write_text(AGENT)
     code, out, err = run_boyd("run", "agent.py", "How warm?", cwd=folder)
     assert (code, out) == (0, "Let me look.\nIt is 21.5 degrees.\n")
     assert "· weather(city='Utrecht')\n  weather = 21.5\n" in err
+
+
+INTERRUPTED_IMPORT = """
+import sys
+from boyd.__main__ import main
+
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == sys.argv[1]:
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Finder())
+sys.exit(main(["--version"]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "module", ["boyd.actors", "trio", "boyd.runtime.ledger", "boyd.actors.cli.entry", "cyclopts"]
+)
+def test_ctrl_c_while_it_is_still_being_imported_ends_it_without_a_traceback(
+    module: str, folder: Path
+) -> None:
+    """As the interpreter raises it in the middle of an import."""
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_IMPORT, module],
+        cwd=folder,
+        env={"PYTHONPATH": ":".join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")

@@ -169,7 +169,7 @@ def test_an_agent_that_is_left_without_an_answer_is_paused(folder: Path) -> None
         terminal.wait_for("[y/N] ")
         terminal.type("\x04")
         assert terminal.wait() == 3
-        assert "-m boyd.actors approve desk-1 1" in terminal.text
+        assert "-m boyd approve desk-1 1" in terminal.text
     assert run_boyd("approve", "desk-1", "1", cwd=folder)[0] == 0
     code, out, _ = run_boyd("run", "desk.py", "--resume", cwd=folder)
     assert (code, out) == (0, "Done: refunded 9.5 for 7\n")

@@ -10,21 +10,16 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import Final
 
-__all__ = ["NEEDS_EXTRA", "main", "triage"]
+__all__ = ["NEEDS_EXTRA", "main"]
 
 NEEDS_EXTRA: Final = "the command line needs two more packages: pip install 'boyd[cli]'"
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run `boyd ARGUMENTS...`, by default those of the process; the exit code."""
+def main(arguments: Sequence[str]) -> int:
+    """Run `boyd ARGUMENTS...`; the exit code."""
     if any(find_spec(package) is None for package in ("cyclopts", "rich")):
         print(NEEDS_EXTRA, file=sys.stderr)
         return 2
     from boyd.actors.cli.entry import run_command_line
 
-    return run_command_line(sys.argv[1:] if arguments is None else list(arguments))
-
-
-def triage(arguments: Sequence[str] | None = None) -> int:
-    """`triage ...` is `boyd run triage ...`."""
-    return main(["run", "triage", *(sys.argv[1:] if arguments is None else arguments)])
+    return run_command_line(arguments)

@@ -14,7 +14,7 @@ def program() -> str:
     """How this program is called here, for commands that a person may type next."""
     own = Path(sys.argv[0])
     if own.name == "__main__.py":
-        return f"{Path(sys.executable).name} -m boyd.actors"
+        return f"{Path(sys.executable).name} -m boyd"
     found = shutil.which(own.name)
     if found is not None and Path(found).resolve() == own.resolve():
         return own.name

@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from typing import Final
+from typing import Final, TypeAlias
 
 import attrs
 import trio
@@ -19,7 +19,10 @@ from boyd.actors.providers.protocol import Provider, Request, Streamed
 from boyd.actors.providers.stream import PrefixedChannel
 from boyd.runtime.seams import Seams
 
-__all__ = ["RetryPolicy", "open_retrying", "parse_retry_after", "retry_delay", "retrying"]
+__all__ = ["Notify", "RetryPolicy", "open_retrying", "parse_retry_after", "retry_delay", "retrying"]
+
+Notify: TypeAlias = Callable[[Notice], Awaitable[object]]
+"""Told of every further try, before the wait for it begins."""
 
 LONGEST_NOTICE: Final = 80
 _SECONDS: Final = re.compile(r"-?\d{1,12}(\.\d*)?", re.ASCII)
@@ -113,7 +116,7 @@ async def open_retrying(
     policy: RetryPolicy | None = None,
     seams: Seams | None = None,
     sleep: Callable[[float], Awaitable[None]] = trio.sleep,
-    notify: Callable[[Notice], None] | None = None,
+    notify: Notify | None = None,
 ) -> AsyncGenerator[trio.abc.ReceiveChannel[Streamed]]:
     """`provider.open_stream(request)`, made again while nothing has been seen of an answer.
 
@@ -122,7 +125,7 @@ async def open_retrying(
 
     Args:
         sleep: how to wait; within an actor, `ctx.sleep`.
-        notify: told of every further try.
+        notify: shows people why it takes so long.
 
     Raises:
         ModelError: the last one, if tries, patience or the caller's time are used up.
@@ -152,7 +155,7 @@ async def open_retrying(
             raise error
         if notify is not None:
             text = f"Retrying ({attempt}/{policy.attempts - 1}): {error}"
-            notify(Notice(content=text[:LONGEST_NOTICE], severity=Severity.WARN))
+            await notify(Notice(content=text[:LONGEST_NOTICE], severity=Severity.WARN))
         await sleep(delay)
 
 
@@ -170,7 +173,7 @@ class _Retrying:
     inner: Provider
     policy: RetryPolicy
     seams: Seams
-    notify: Callable[[Notice], None] | None
+    notify: Notify | None
 
     @property
     def name(self) -> str:
@@ -190,7 +193,7 @@ def retrying(
     *,
     policy: RetryPolicy | None = None,
     seams: Seams | None = None,
-    notify: Callable[[Notice], None] | None = None,
+    notify: Notify | None = None,
 ) -> Provider:
     """`provider` with `open_retrying` for every request."""
     return _Retrying(

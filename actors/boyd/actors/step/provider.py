@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from boyd.actors.conversation.artifacts import Artifact, Delta
+from boyd.actors.events import Notice
 from boyd.actors.providers.protocol import Provider, Request
+from boyd.actors.providers.retry import RetryPolicy, open_retrying
+from boyd.actors.runs.spec import RunSpec
 from boyd.runtime import (
     Actor,
     ActorStopped,
     Context,
-    Headers,
     Ref,
     Replies,
     Supervision,
@@ -31,21 +33,37 @@ class AskModel(Replies[None]):
 
 
 class ProviderActor(Actor[AskModel]):
-    """Owns one provider. A slow reader holds the model back."""
+    """Owns one provider, and asks it again while nothing has come of an answer. A slow reader holds the model back."""
 
     provider: Provider
-    headers: Headers
+    retry: RetryPolicy
+    spec: RunSpec
 
     async def started(self, ctx: Context) -> None:
-        ctx.headers = self.headers
+        ctx.headers = self.spec.headers
 
     @receives
     async def stream(self, ask: AskModel, ctx: Context) -> None:
-        async with self.provider.open_stream(ask.request) as stream:
-            async for item in stream:
-                await ctx.system.dispatcher.enter()  # the network has woken this task
-                try:
+        enter = ctx.system.dispatcher.enter  # for whoever the network has woken
+
+        async def show(notice: Notice) -> None:
+            await enter()
+            await self.spec.emit(notice)
+
+        opened = open_retrying(
+            self.provider,
+            ask.request,
+            policy=self.retry,
+            seams=ctx.system.seams,
+            sleep=ctx.sleep,
+            notify=show,
+        )
+        try:
+            async with opened as stream:
+                async for item in stream:
+                    await enter()
                     await ask.into.send(item)
-                except ActorStopped:
-                    return  # nobody listens any more
-        await ctx.system.dispatcher.enter()
+        except ActorStopped:
+            return  # nobody listens any more
+        finally:
+            await enter()

@@ -13,6 +13,7 @@ from boyd.actors.conversation.turns import Turn
 from boyd.actors.conversation.usage import latest_usage
 from boyd.actors.events import ErrorEvent, Lifecycle, TurnComplete
 from boyd.actors.providers.protocol import Provider, Request
+from boyd.actors.providers.retry import RetryPolicy
 from boyd.actors.runs.place import Place
 from boyd.actors.runs.spec import RunSpec
 from boyd.actors.step.log import ThreadLog
@@ -69,6 +70,7 @@ class StepConfig:
     """
 
     provider: Provider
+    retry: RetryPolicy = attrs.field(factory=RetryPolicy)
     model: str = ""
     transforms: Sequence[Transform] = ()
     handlers: Sequence[Handler] = ()
@@ -115,7 +117,8 @@ class StepActor(Actor[TakeTurn | Submit | Transcript]):
         self.provider = await ctx.spawn(
             ProviderActor,
             self.config.provider,
-            self.spec.headers,
+            self.config.retry,
+            self.spec,
             name="provider",
             supervision=PROVIDER_SUPERVISION,
         )
