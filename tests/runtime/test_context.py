@@ -18,6 +18,7 @@ from boyd.runtime import (
     NotAccepted,
     Ref,
     Replies,
+    Supervision,
     current_context,
     message,
     open_system,
@@ -357,6 +358,20 @@ async def test_work_that_does_not_end_is_reported_and_does_not_hold_up_the_stop(
         await system.stop_actor(ref)
         assert trio.current_time() - began <= 10
     assert "/doer: 1 background tasks do not end" in caplog.text
+
+
+async def test_work_that_ends_when_it_is_cancelled_is_never_reported_however_short_the_stop(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def begin(ctx: Context) -> None:
+        ctx.start_soon(trio.sleep_forever)
+
+    async with open_system() as system:
+        hasty = Supervision(shutdown=0.0)
+        for _ in range(50):
+            await (await system.spawn(Doer, Door(), begin, supervision=hasty)).ask(Do())
+        await wait_all_tasks_blocked()
+    assert caplog.text == ""
 
 
 async def test_a_nursery_of_a_handler_ends_with_its_tasks_and_inherits_the_deadline() -> None:

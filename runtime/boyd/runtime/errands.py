@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import trio
 
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from boyd.runtime.incarnation import Incarnation
 
 __all__ = ["Errands"]
+
+_LEAST: Final = 0.1
+"""Seconds that a cancelled task has to end in, even where nothing else is waited for: it must run once more."""
 
 
 class Errands:
@@ -68,7 +71,7 @@ class Errands:
         if not self._scopes:
             return
         self._gate = Gate(self._cell.system.dispatcher)
-        with trio.move_on_after(seconds):
+        with trio.move_on_after(max(seconds, _LEAST)):
             await self._gate.wait()
         if self._scopes:
             self._cell.system.report(
