@@ -68,11 +68,15 @@ class Ids:
 class Offload(Protocol):
     """Runs blocking functions without holding the loop."""
 
-    async def run(self, fn: Callable[[*Ts], T], *args: *Ts, abandon: bool = False) -> T:
+    async def run(
+        self, fn: Callable[[*Ts], T], *args: *Ts, abandon: bool = False, vital: bool = False
+    ) -> T:
         """Call `fn(*args)` elsewhere and return what it returns.
 
         A cancel is delivered when `fn` has ended; with `abandon` at once, and
         `fn` is left to end by itself, for reads that may wait for ever.
+        A `vital` call begins however many others are still busy: a commit
+        must not wait for tools that hang.
         """
         ...
 
@@ -80,8 +84,11 @@ class Offload(Protocol):
 class ThreadOffload:
     """Trio's worker threads."""
 
-    async def run(self, fn: Callable[[*Ts], T], *args: *Ts, abandon: bool = False) -> T:
-        return await trio.to_thread.run_sync(fn, *args, abandon_on_cancel=abandon)
+    async def run(
+        self, fn: Callable[[*Ts], T], *args: *Ts, abandon: bool = False, vital: bool = False
+    ) -> T:
+        limiter = trio.CapacityLimiter(1) if vital else None  # of its own, or the one of all
+        return await trio.to_thread.run_sync(fn, *args, abandon_on_cancel=abandon, limiter=limiter)
 
 
 def _default_dispatcher() -> Dispatcher:

@@ -23,7 +23,9 @@ Ts = TypeVarTuple("Ts")
 class Inline:
     """Runs everything on the loop, as a simulated world does."""
 
-    async def run(self, fn: Callable[[*Ts], T], *args: *Ts, abandon: bool = False) -> T:
+    async def run(
+        self, fn: Callable[[*Ts], T], *args: *Ts, abandon: bool = False, vital: bool = False
+    ) -> T:
         await trio.lowlevel.checkpoint()
         return fn(*args)
 

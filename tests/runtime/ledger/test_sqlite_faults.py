@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
+import threading
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -17,6 +18,7 @@ from boyd.runtime.ledger import ANY, Durability, Ledger, open_sqlite_ledger, sql
 from boyd.runtime.ledger.sqlite import SqliteLedger
 from boyd.runtime.ledger.sqlite_database import Database
 from boyd.runtime.ledger.sqlite_threads import SCHEMA
+from boyd.runtime.seams import Seams
 from boyd.runtime.testing import cancel_at_each_checkpoint
 from boyd.runtime.testing.ledger_conformance import entry, ids_of
 from tests.runtime.ledger.files import T, names_in
@@ -241,6 +243,22 @@ async def test_a_locked_file_keeps_nobody_from_leaving(tmp_path: Path) -> None:
         assert trio.current_time() - begun < 5
     async with open_sqlite_ledger(path) as ledger:
         assert await ids_of(ledger) == []
+
+
+async def test_b41_tools_that_hang_in_threads_hold_up_no_commit(tmp_path: Path) -> None:
+    seams = Seams()
+    release = threading.Event()
+    busy = int(trio.to_thread.current_default_thread_limiter().total_tokens)
+    async with trio.open_nursery() as nursery:
+        for _ in range(busy + 1):
+            nursery.start_soon(seams.offload.run, release.wait)
+        try:
+            with trio.fail_after(5):
+                async with open_sqlite_ledger(tmp_path / "l.db", seams=seams) as ledger:
+                    assert await ledger.append(T, [entry("one")], after=0) == 1
+                    assert await ids_of(ledger) == ["one"]
+        finally:
+            release.set()
 
 
 LIMITED = """

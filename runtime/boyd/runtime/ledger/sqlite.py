@@ -170,8 +170,8 @@ class SqliteLedger:
         with trio.CancelScope(shield=True):
             with trio.move_on_after(CLOSE_WAIT):
                 async with self._reading:
-                    await self._seams.offload.run(self._reader.close)
-            await self._seams.offload.run(self._tables.close)
+                    await self._seams.offload.run(self._reader.close, vital=True)
+            await self._seams.offload.run(self._tables.close, vital=True)
 
 
 async def patiently(seams: Seams, path: str, fn: Callable[[*Ts], T], *args: *Ts) -> T:
@@ -185,7 +185,7 @@ async def patiently(seams: Seams, path: str, fn: Callable[[*Ts], T], *args: *Ts)
         try:
             # Once begun it is not interrupted, and the answer is not lost.
             with trio.CancelScope(shield=True):
-                return await seams.offload.run(fn, *args)
+                return await seams.offload.run(fn, *args, vital=True)
         except Busy:
             if seams.clock.now() - begun >= BUSY_WAIT:
                 raise LedgerUnavailable(
