@@ -5,36 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import TypeVar, TypeVarTuple
 
 import pytest
 import trio
 
 from boyd.runtime.ledger import Ledger, open_ledger
 from boyd.runtime.seams import Seams
+from boyd.runtime.testing import InlineOffload
 from boyd.runtime.testing.ledger_conformance import CHECKS, Check
 
 Opener = Callable[[], AbstractAsyncContextManager[Ledger]]
-
-T = TypeVar("T")
-Ts = TypeVarTuple("Ts")
-
-
-class Inline:
-    """Runs everything on the loop, as a simulated world does."""
-
-    async def run(
-        self, fn: Callable[[*Ts], T], *args: *Ts, abandon: bool = False, vital: bool = False
-    ) -> T:
-        await trio.lowlevel.checkpoint()
-        return fn(*args)
 
 
 @pytest.fixture(params=["memory", "sqlite", "sqlite inline"])
 def opener(request: pytest.FixtureRequest, tmp_path: Path) -> Opener:
     """Opens an empty ledger of each store."""
     address = "memory:" if request.param == "memory" else f"sqlite:{tmp_path / 'ledger.db'}"
-    seams = Seams(offload=Inline()) if request.param == "sqlite inline" else None
+    seams = Seams(offload=InlineOffload()) if request.param == "sqlite inline" else None
     return lambda: open_ledger(address, seams=seams)
 
 

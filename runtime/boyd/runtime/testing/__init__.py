@@ -3,12 +3,13 @@
 from boyd.runtime.testing.faults import Faulty, InjectedFault, cancel_at_each_checkpoint, fail_kth
 from boyd.runtime.testing.leaks import assert_no_leaks
 from boyd.runtime.testing.probe import Hop, Probe, open_probe, wire_spy
-from boyd.runtime.testing.seeded import SeededDispatcher, seeded_seams
+from boyd.runtime.testing.seeded import InlineOffload, SeededDispatcher, seeded_seams
 
 __all__ = [
     "Faulty",
     "Hop",
     "InjectedFault",
+    "InlineOffload",
     "Probe",
     "SeededDispatcher",
     "assert_no_leaks",

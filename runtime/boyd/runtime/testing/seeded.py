@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Awaitable, Callable
+from typing import TypeVar, TypeVarTuple
 
 import attrs
 import trio
@@ -12,7 +13,10 @@ import trio.testing
 from boyd.runtime.dispatcher import Waiter
 from boyd.runtime.seams import Ids, Seams
 
-__all__ = ["SeededDispatcher", "seeded_seams"]
+__all__ = ["InlineOffload", "SeededDispatcher", "seeded_seams"]
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 
 class SeededDispatcher:
@@ -100,12 +104,28 @@ class SeededDispatcher:
                 self._ready.pop(0).resume()
 
 
+class InlineOffload:
+    """Blocking functions called on the loop, so that no thread decides when they end, and no clock jumps meanwhile."""
+
+    async def run(
+        self,
+        fn: Callable[[*Ts], T],
+        *args: *Ts,
+        abandon: bool = False,  # noqa: ARG002  # as `Offload.run`
+        vital: bool = False,  # noqa: ARG002
+    ) -> T:
+        """`fn(*args)`, after a checkpoint."""
+        await trio.lowlevel.checkpoint()
+        return fn(*args)
+
+
 def seeded_seams(seed: int) -> Seams:
-    """Seams whose ids, random numbers and order of actors follow from `seed`."""
+    """Seams whose ids, random numbers and order of actors follow from `seed`; nothing runs in threads."""
     return attrs.evolve(
         Seams(),
         ids=Ids(f"{seed:016x}"),
         random=random.Random(seed),  # noqa: S311
+        offload=InlineOffload(),
         dispatcher=lambda: SeededDispatcher(seed),
         process="simulated",
     )
