@@ -10,6 +10,7 @@ import pytest
 
 from boyd import __main__ as programs
 from boyd.actors.cli import main
+from boyd.actors.cli.program import program
 from tests.actors.cli.programs import AGENT, run_boyd
 
 pytestmark = pytest.mark.usefixtures("folder")
@@ -109,6 +110,24 @@ def test_the_module_is_the_command(folder: Path) -> None:
     code, out, err = run_boyd("run", "agent.py", "How warm?", cwd=folder)
     assert (code, out) == (0, "Let me look.\nIt is 21.5 degrees.\n")
     assert "· weather(city='Utrecht')\n  weather = 21.5\n" in err
+
+
+@pytest.mark.parametrize(
+    ("called", "typed"),
+    [
+        ("bin/boyd", "bin/boyd"),
+        ("bin/triage", "bin/boyd"),
+        ("lib/boyd/__main__.py", f"{Path(sys.executable).name} -m boyd"),
+    ],
+)
+def test_what_to_type_next_is_boyd_however_it_was_called(
+    called: str, typed: str, monkeypatch: pytest.MonkeyPatch, folder: Path
+) -> None:
+    """`triage approve` would take `approve` for a log."""
+    (folder / "bin").mkdir()
+    (folder / "bin/boyd").touch()
+    monkeypatch.setattr(sys, "argv", [called])
+    assert program() == typed
 
 
 INTERRUPTED_IMPORT = """

@@ -11,8 +11,10 @@ __all__ = ["program"]
 
 
 def program() -> str:
-    """How this program is called here, for commands that a person may type next."""
+    """How `boyd` is called here, for commands that a person may type next."""
     own = Path(sys.argv[0])
+    if own.name == "triage":
+        own = own.with_name("boyd")  # they are installed side by side
     if own.name == "__main__.py":
         return f"{Path(sys.executable).name} -m boyd"
     found = shutil.which(own.name)
