@@ -351,7 +351,7 @@ async def test_an_ooda_carries_out_the_answers_that_a_resume_brings(
         async with open_system(ledger=ledger) as system:
             pending = await story.ooda.pending("t", system=system)
             assert [one.id for one in pending] == ["t!1.1", "t!2.1"]
-            answers = {"t!1.1": Approve(), "t!2.1": Reject("no")}
+            answers: dict[str, Approve | Reject] = {"t!1.1": Approve(), "t!2.1": Reject("no")}
             await story.ooda.resume("t", system=system, answers=answers)
         paid = {name for name in story.effects if name.startswith("pay")}
         assert paid == {"pay a-1"}

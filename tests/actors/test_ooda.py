@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 import attrs
 import pytest
@@ -23,9 +23,10 @@ from boyd.actors.ooda.cycle import (
 )
 from boyd.actors.ooda.products import read_products
 from boyd.actors.tools.define import tool
-from boyd.actors.tools.spec import Effect
-from boyd.runtime import Context, open_memory_ledger, open_system
+from boyd.actors.tools.spec import Call, Effect
+from boyd.runtime import Context, Entry, Lease, open_memory_ledger, open_system
 from boyd.runtime.codec import codec_for
+from boyd.runtime.ledger import AnyTip
 
 from .ooda_story import Sample, View, make_ooda
 from .stories import decisions, entries_of, events_of
@@ -45,7 +46,7 @@ class Log:
             self.seen.append(("observe", (cycle.number, cycle.actions)))
             return f"{given}{cycle.number}"
 
-        def facet(name: str, wait: float) -> object:
+        def facet(name: str, wait: float) -> Callable[[str, Cycle, Context], Awaitable[str]]:
             async def read(sample: str, cycle: Cycle, ctx: Context) -> str:
                 begun = ctx.now()
                 self.seen.append((name, sample))
@@ -100,7 +101,7 @@ async def test_g12_g16_g25_the_phases_of_each_cycle_run_in_order_with_feedback()
     ]
     assert set(names) == {*cycle, "act"}
     observed = [given for name, given in log.seen if name == "observe"]
-    first = ActionResult(call=attrs.evolve(_call("x1")), status="done", content="did x1")
+    first = ActionResult(call=Call("do", {"what": "x1"}), status="done", content="did x1")
     assert observed == [(1, ()), (2, (first,)), (3, ())]
     assert [given for name, given in log.seen if name == "act"] == [
         ("x1", 1, "x1"),
@@ -110,12 +111,6 @@ async def test_g12_g16_g25_the_phases_of_each_cycle_run_in_order_with_feedback()
         (n, ("be bold",)) for n in range(3)
     ]
     assert result.output == ["one(x3)", "two(x3)", "three(x3)", "x3"]
-
-
-def _call(what: str) -> object:
-    from boyd.actors.tools.spec import Call
-
-    return Call("do", {"what": what})
 
 
 async def test_g13_facets_run_in_parallel_and_are_merged_once_in_declared_order(
@@ -225,11 +220,18 @@ async def test_there_is_one_append_for_each_frontier() -> None:
     async with open_memory_ledger() as ledger:
         plain = ledger.append
 
-        async def append(thread: str, entries: Sequence[object], /, **options: object) -> int:
-            appends.append([one.id for one in entries])  # type: ignore[attr-defined]
-            return await plain(thread, entries, **options)  # type: ignore[arg-type]
+        async def append(
+            thread: str,
+            entries: Sequence[Entry],
+            /,
+            *,
+            after: int | AnyTip,
+            lease: Lease | None = None,
+        ) -> int:
+            appends.append([one.id for one in entries])
+            return await plain(thread, entries, after=after, lease=lease)
 
-        ledger.append = append  # type: ignore[method-assign,assignment]
+        ledger.append = append  # type: ignore[method-assign]
         async with open_system(ledger=ledger) as system:
             await story.ooda.run("a", system=system, thread="t")
     nodes = [batch for batch in appends if "@" in batch[0]]
@@ -278,9 +280,10 @@ async def test_history_is_bounded() -> None:
     async def decide(n: int) -> Decision:
         return Decision(stop=n == 6)
 
-    await Ooda(observe=observe, facets=[facet], synthesize=merge, decide=decide, remember=3).run(
-        None
+    ooda: Ooda[None, int] = Ooda(
+        observe=observe, facets=[facet], synthesize=merge, decide=decide, remember=3
     )
+    await ooda.run(None)
     assert lengths == [0, 1, 2, 3, 3, 3]
 
 
@@ -301,8 +304,6 @@ async def test_g_a_act_may_be_replaced() -> None:
 
 
 async def test_bad_calls_of_a_decision_fail_by_themselves() -> None:
-    from boyd.actors.tools.spec import Call
-
     async def observe() -> int:
         return 1
 
