@@ -7,6 +7,7 @@ import trio
 
 from boyd.actors.agent import Agent
 from boyd.actors.budget import Budget, BudgetExceeded
+from boyd.actors.conversation.artifacts import ToolResult
 from boyd.actors.conversation.transcript import check_transcript
 from boyd.actors.events import ErrorEvent, ToolStarted
 from boyd.actors.providers.protocol import Request
@@ -18,7 +19,7 @@ from .ooda_story import make_ooda, make_swarm
 from .stories import SlowModel, make_tools, results_in, turns_of, unanswered
 
 
-async def ended_by(agent: Agent, budget: Budget) -> tuple[BudgetExceeded, list[object]]:
+async def ended_by(agent: Agent, budget: Budget) -> tuple[BudgetExceeded, list[ToolResult]]:
     """The error that a budget ends a run with, and the results in its valid transcript."""
     async with open_system() as system:
         with pytest.raises(BudgetExceeded) as caught:
@@ -30,7 +31,7 @@ async def ended_by(agent: Agent, budget: Budget) -> tuple[BudgetExceeded, list[o
         # It can go on with a larger one.
         again = agent.using(ScriptedModel(says("fine")))
         assert (await again.resume("t", system=system)).output == "fine"
-        return caught.value, list(results_in(turns))
+        return caught.value, results_in(turns)
 
 
 def looping() -> tuple[Agent, ScriptedModel]:
@@ -53,7 +54,7 @@ async def test_n6_calls_are_capped_over_parallel_calls_all_or_none() -> None:
     error, results = await ended_by(agent, Budget(calls=7))
     assert error.cap == "calls"
     assert len(model.requests) == 3
-    texts = [one.content for one in results]  # type: ignore[attr-defined]
+    texts = [one.content for one in results]
     assert texts[:6] == ["x is fine", "y is fine", "z is fine"] * 2
     assert all("not run: the cap of 7 calls is reached" in one for one in texts[6:])
 
@@ -114,7 +115,7 @@ async def test_n6_seconds_end_a_run_in_the_middle_of_a_tool(
     error, results = await ended_by(Agent(model, tools=tools.all), Budget(seconds=seconds))
     assert (error.cap, error.limit) == ("seconds", seconds)
     assert trio.current_time() - begun == pytest.approx(seconds)
-    assert "may have had effects" in results[-1].content or seconds == 1.0  # type: ignore[attr-defined]
+    assert "may have had effects" in results[-1].content or seconds == 1.0
 
 
 async def test_n6_seconds_end_a_run_in_the_middle_of_a_stream(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from typing import Unpack
 
 import attrs
 import pytest
@@ -27,8 +28,9 @@ from boyd.actors.tools.spec import Call, Effect
 from boyd.runtime import Context, Entry, Lease, open_memory_ledger, open_system
 from boyd.runtime.codec import codec_for
 from boyd.runtime.ledger import AnyTip
+from boyd.runtime.ledger.memory import _MemoryLedger
 
-from .ooda_story import Sample, View, make_ooda
+from .ooda_story import OodaOptions, Sample, View, make_ooda
 from .stories import decisions, entries_of, events_of
 
 
@@ -41,7 +43,7 @@ class Log:
     spans: dict[str, tuple[float, float]] = attrs.field(factory=dict[str, tuple[float, float]])
     wait: float = 0.0
 
-    def ooda(self, **options: object) -> Ooda[str, list[str]]:
+    def ooda(self, **options: Unpack[OodaOptions[list[str]]]) -> Ooda[str, list[str]]:
         async def observe(given: str, cycle: Cycle, ctx: Context) -> str:
             self.seen.append(("observe", (cycle.number, cycle.actions)))
             return f"{given}{cycle.number}"
@@ -85,7 +87,7 @@ class Log:
             synthesize=merge,
             decide=decide,
             tools=[do],
-            **options,  # type: ignore[arg-type]
+            **options,
         )
 
 
@@ -397,9 +399,10 @@ async def test_a_crash_behind_the_last_act_does_not_add_a_cycle(
     async with open_memory_ledger() as ledger:
         async with open_system(ledger=ledger) as system:
             await story.ooda.run("a", system=system, thread="t")
-        kept = ledger._threads["t"].entries  # type: ignore[attr-defined]
+        assert isinstance(ledger, _MemoryLedger)
+        kept = ledger._threads["t"].entries
         assert kept[-1].kind == "boyd.run_finished"
-        del ledger._threads["t"].by_id[kept.pop().id]  # type: ignore[attr-defined]
+        del ledger._threads["t"].by_id[kept.pop().id]
         async with open_system(ledger=ledger) as system:
             result = await make_ooda(cycles=2, seconds=0.0).ooda.resume("t", system=system)
             assert result.output == View("a", 2, 3)

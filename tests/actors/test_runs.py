@@ -27,6 +27,7 @@ from boyd.runtime import (
     open_memory_ledger,
     open_system,
 )
+from boyd.runtime.ledger.memory import _MemoryLedger
 from boyd.runtime.testing import assert_no_leaks
 
 from .ooda_story import make_ooda
@@ -140,8 +141,10 @@ async def test_d12_a_run_whose_lease_was_taken_over_stops_and_writes_no_more(
                 async for event in run:
                     if isinstance(event, TextDelta):
                         break
-                record = ledger._leases["t"]  # type: ignore[attr-defined]
-                await ledger.release(run._spec.lease)  # type: ignore[arg-type]
+                assert isinstance(ledger, _MemoryLedger)
+                record = ledger._leases["t"]
+                assert run._spec.lease is not None
+                await ledger.release(run._spec.lease)
                 await ledger.acquire("t", owner="somebody else")
                 assert record.token == 1
                 await trio.sleep_forever()

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -253,18 +254,23 @@ def test_s2_a_model_that_obeys_a_planted_order_blocks_nobody_and_asks_nobody(
 
 
 # ------------------------------------------------------------------ bad input
+BAD_SOURCES: list[tuple[Callable[[Path], object], str]] = [
+    (lambda _: None, "no such file"),
+    (lambda path: path.write_bytes(b""), "is empty"),
+    (lambda path: path.write_bytes(bytes(range(256)) * 64), "binary"),
+    (lambda path: path.mkdir(), "no logs"),
+    (lambda path: path.write_bytes(b"\x1f\x8b\x08nonsense"), "gz"),
+]
+
+
 @pytest.mark.parametrize(
     ("make", "says"),
-    [
-        (lambda _: None, "no such file"),
-        (lambda path: path.write_bytes(b""), "is empty"),
-        (lambda path: path.write_bytes(bytes(range(256)) * 64), "binary"),
-        (lambda path: path.mkdir(), "no logs"),
-        (lambda path: path.write_bytes(b"\x1f\x8b\x08nonsense"), "gz"),
-    ],
+    BAD_SOURCES,
     ids=["missing", "empty", "binary", "empty folder", "broken gzip"],
 )
-def test_a_bad_source_is_one_sentence_and_exit_code_2(tmp_path: Path, make: Any, says: str) -> None:
+def test_a_bad_source_is_one_sentence_and_exit_code_2(
+    tmp_path: Path, make: Callable[[Path], object], says: str
+) -> None:
     path = tmp_path / "source.log"
     make(path)
     _, err = triage(tmp_path, str(path), code=2 if says != "gz" else 1)
