@@ -122,10 +122,14 @@ async def test_n6_seconds_end_a_run_in_the_middle_of_a_stream(
     autojump_clock: trio.abc.Clock,
 ) -> None:
     model = SlowModel(10**9)
-    with pytest.raises(BudgetExceeded) as caught:
+
+    async def read() -> None:
         async with Agent(model).open_run("go", budget=Budget(seconds=3.0), buffer=1) as run:
             async for _ in run:
                 await trio.sleep(0.1)
+
+    with pytest.raises(BudgetExceeded) as caught:
+        await read()
     assert caught.value.cap == "seconds"
     assert model.open == 0
     assert trio.current_time() == pytest.approx(3.0, abs=20.0)
@@ -186,9 +190,13 @@ async def test_n6_a_members_own_cap_ends_that_member_only(autojump_clock: trio.a
 async def test_a_reached_cap_is_one_error_event() -> None:
     agent, _ = looping()
     events: list[object] = []
-    with pytest.raises(BudgetExceeded):
+
+    async def read() -> None:
         async with agent.open_run("go", budget=Budget(steps=1)) as run:
             async for event in run:
-                events.append(event)
+                events.append(event)  # noqa: PERF401  # what came before the error counts
+
+    with pytest.raises(BudgetExceeded):
+        await read()
     [told] = [event for event in events if isinstance(event, ErrorEvent)]
     assert (told.type, told.code) == ("boyd.BudgetExceeded", "budget_steps")

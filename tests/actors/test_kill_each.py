@@ -246,7 +246,8 @@ async def test_a_crash_is_decided_in_the_threads_own_supervision_thread(
                     system.crash("/scout/facet-total")
                     break
             await run.wait()
-        await _settled(system)
+        async with system.ledger.open_follow("t/supervision") as followed:
+            await followed.receive()
         entries = await system.ledger.read("t/supervision")
     [decided] = [entry.message() for entry in entries]
     assert isinstance(decided, SupervisorDecided)
@@ -255,11 +256,6 @@ async def test_a_crash_is_decided_in_the_threads_own_supervision_thread(
         "restart",
         "ActorCrashed",
     )
-
-
-async def _settled(system: System) -> None:
-    while not await system.ledger.tip("t/supervision"):
-        await trio.sleep(0.01)
 
 
 @pytest.mark.parametrize("make", SCENES, ids=lambda one: one.__name__)

@@ -23,6 +23,7 @@ from boyd.actors.ooda.cycle import (
     PhaseStarted,
 )
 from boyd.actors.ooda.products import read_products
+from boyd.actors.runs.run import Run
 from boyd.actors.tools.define import tool
 from boyd.actors.tools.spec import Call, Effect
 from boyd.runtime import Context, Entry, Lease, open_memory_ledger, open_system
@@ -155,24 +156,28 @@ async def test_g14_until_ends_it_after_act_and_no_tool_runs_later() -> None:
     assert log.seen[-1] == ("act", ("x3", 3, "x3"))
 
 
+async def starts_of(run: Run[View]) -> list[float]:
+    """When each cycle began, read to the end."""
+    return [
+        trio.current_time()
+        async for event in run
+        if isinstance(event, PhaseStarted) and event.phase == "observe"
+    ]
+
+
 async def test_g14_every_is_from_start_to_start_also_where_a_cycle_takes_longer(
     autojump_clock: trio.abc.Clock,
 ) -> None:
     begun = trio.current_time()
     story = make_ooda(cycles=4, seconds=1.0, every=10.0, max_cycles=None)
-    starts: list[float] = []
     async with story.ooda.open_run("a") as run:
-        async for event in run:
-            if isinstance(event, PhaseStarted) and event.phase == "observe":
-                starts.append(trio.current_time() - begun)
-    assert starts == pytest.approx([0.0, 10.0, 20.0, 30.0])
-    begun, starts = trio.current_time(), []
+        starts = await starts_of(run)
+    assert [at - begun for at in starts] == pytest.approx([0.0, 10.0, 20.0, 30.0])
+    begun = trio.current_time()
     slow = make_ooda(cycles=3, seconds=4.0, every=10.0, max_cycles=None)
     async with slow.ooda.open_run("a") as run:
-        async for event in run:
-            if isinstance(event, PhaseStarted) and event.phase == "observe":
-                starts.append(trio.current_time() - begun)
-    assert starts == pytest.approx([0.0, 24.0, 48.0])  # 4 + 8 + 4 + 4 + 4
+        starts = await starts_of(run)
+    assert [at - begun for at in starts] == pytest.approx([0.0, 24.0, 48.0])  # 4 + 8 + 4 + 4 + 4
 
 
 @pytest.mark.parametrize("at", [2.0, 7.0])
@@ -181,7 +186,6 @@ async def test_g14_every_keeps_its_beat_over_a_crash(
 ) -> None:
     """In the middle of a cycle it goes on at once; between two it waits for the beat."""
     story = make_ooda(cycles=3, seconds=0.5, every=10.0, max_cycles=None)
-    starts: list[float] = []
     begun = trio.current_time()
     async with open_system() as system, trio.open_nursery() as nursery:
 
@@ -191,10 +195,8 @@ async def test_g14_every_keeps_its_beat_over_a_crash(
 
         nursery.start_soon(crash)
         async with story.ooda.open_run("a", system=system) as run:
-            async for event in run:
-                if isinstance(event, PhaseStarted) and event.phase == "observe":
-                    starts.append(trio.current_time() - begun)
-    assert starts == pytest.approx([0.0, 10.0, 20.0])
+            starts = await starts_of(run)
+    assert [at - begun for at in starts] == pytest.approx([0.0, 10.0, 20.0])
 
 
 async def test_g17_the_thread_holds_the_products_of_every_cycle() -> None:

@@ -49,7 +49,7 @@ async def choose(view: float) -> Decision:
     return Decision(stop=view > 0)
 
 
-def ooda(**changes: Any) -> Ooda[Any, Any]:
+def ooda(**changes: object) -> Ooda[Any, Any]:
     """A valid definition, but for `changes`."""
     phases: dict[str, Any] = {
         "observe": look,
@@ -69,7 +69,7 @@ async def untyped(sample) -> float:  # type: ignore[no-untyped-def]  # noqa: ANN
     return 0.0
 
 
-async def silent(sample: Sample):  # type: ignore[no-untyped-def]
+async def silent(sample: Sample):  # type: ignore[no-untyped-def]  # noqa: ANN201
     return 0.0
 
 

@@ -50,7 +50,7 @@ async def events_and_error(
         try:
             async with agent.open_run(given, system=system, thread="t") as run:
                 async for event in run:
-                    events.append(event)  # what came before an error counts
+                    events.append(event)  # noqa: PERF401  # what came before an error counts
         except Exception as caught:  # noqa: BLE001  # the test looks at it
             error = caught
         return events, error, await turns_of(system.ledger, "t")
@@ -129,7 +129,7 @@ async def test_c3_a_provider_that_breaks_is_one_error_event_and_is_not_asked_aga
 async def test_o7_a_handler_failure_keeps_the_turn_and_is_one_error_event() -> None:
     async def handler(artifact: Artifact, _ctx: Context) -> None:
         if isinstance(artifact, Text):
-            raise ValueError("no")
+            raise ValueError("no")  # noqa: TRY004  # it is about no type
 
     events, error, turns = await events_and_error(
         Agent(ScriptedModel(says("hello")), handlers=[handler])

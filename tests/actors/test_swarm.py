@@ -85,9 +85,11 @@ async def test_a_member_that_fails_is_a_fact_and_the_others_go_on(
         members={"scout-0": swarm.members["scout-0"], "broken": broken.on("go")}, lead=swarm.lead
     )
     async with open_memory_ledger() as ledger:
-        async with open_system(ledger=ledger) as system:
-            async with mixed.open_run(None, system=system, thread="t") as run:
-                events = await events_of(run)
+        async with (
+            open_system(ledger=ledger) as system,
+            mixed.open_run(None, system=system, thread="t") as run,
+        ):
+            events = await events_of(run)
         assert run.result.output.finished == ("broken", "scout-0")
         [bad] = [e for e in events if isinstance(e, MemberFinished) and e.failure is not None]
         assert (bad.member, bad.failure and bad.failure.code) == ("broken", "http_503")
@@ -196,7 +198,7 @@ async def test_an_approval_reaches_the_tool_of_the_member_that_asked(
 @pytest.mark.parametrize("name", ["lead", "approvals", "supervision", "a/b", ""])
 def test_names_that_a_member_cannot_have_are_refused(name: str) -> None:
     swarm, _ = make_swarm()
-    with pytest.raises(ValueError, match="member cannot be called|no name for an actor"):
+    with pytest.raises(ValueError, match=r"member cannot be called|no name for an actor"):
         Swarm(members={name: swarm.lead}, lead=swarm.lead)
 
 

@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import IO
 
 import pytest
 
@@ -29,8 +29,8 @@ needs_loghub = pytest.mark.skipif(
 
 
 def start(
-    folder: Path, *arguments: str, stdin: Any = subprocess.DEVNULL
-) -> subprocess.Popen[str]:  # as Popen has it
+    folder: Path, *arguments: str, stdin: int | IO[str] = subprocess.DEVNULL
+) -> subprocess.Popen[str]:
     """`boyd ARGUMENTS` in a folder."""
     environ = {k: v for k, v in os.environ.items() if k not in ("OPENAI_API_KEY", "BOYD_LEDGER")}
     return subprocess.Popen(
@@ -48,7 +48,7 @@ def boyd(
     folder: Path,
     *arguments: str,
     code: int = 0,
-    stdin: Any = subprocess.DEVNULL,
+    stdin: int | IO[str] = subprocess.DEVNULL,
 ) -> tuple[str, str]:
     """Run it to its end; standard output and standard error."""
     process = start(folder, *arguments, stdin=stdin)
@@ -61,7 +61,7 @@ def triage(
     folder: Path,
     *arguments: str,
     code: int = 0,
-    stdin: Any = subprocess.DEVNULL,
+    stdin: int | IO[str] = subprocess.DEVNULL,
 ) -> tuple[str, str]:
     """Run the triage example."""
     return boyd(

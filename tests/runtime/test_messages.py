@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import itertools
 import weakref
-from typing import Any
+from typing import Any, cast
 
 import attrs
 import pytest
@@ -55,11 +55,10 @@ MIXED = Mixed(
 )
 
 
-def changed(
-    value: Any, **changes: object
-) -> Any:  # mypy does not see that messages are attrs classes
-    """`attrs.evolve`."""
-    return attrs.evolve(value, **changes)
+def changed(value: Mixed, **changes: object) -> Mixed:
+    """`attrs.evolve`; mypy does not see that messages are attrs classes."""
+    evolved: Mixed = attrs.evolve(cast("Any", value), **changes)
+    return evolved
 
 
 GOLDEN = bytes.fromhex(
