@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 import trio
 
 from boyd.actors.agent import Agent
 from boyd.actors.budget import Budget, BudgetExceeded
-from boyd.actors.conversation.artifacts import ToolResult
+from boyd.actors.conversation.artifacts import TextDelta, ToolResult
 from boyd.actors.conversation.transcript import check_transcript
 from boyd.actors.events import ErrorEvent, ToolStarted
-from boyd.actors.providers.protocol import Request
+from boyd.actors.providers.protocol import Request, Streamed
 from boyd.actors.swarm.swarm import MemberFinished, Swarm
 from boyd.actors.testing import Reply, ScriptedModel, calls, says
 from boyd.runtime import open_system
@@ -92,9 +94,7 @@ async def test_n6_tokens_and_money_are_capped_before_the_next_request() -> None:
 
 async def test_n6_a_cap_that_cannot_be_kept_ends_the_run_in_words() -> None:
     class Unmetered(ScriptedModel):
-        def _items(self, request: Request, reply: Reply) -> object:  # type: ignore[override]
-            from boyd.actors.conversation.artifacts import TextDelta
-
+        def _items(self, request: Request, reply: Reply) -> Iterator[Streamed]:
             return iter([TextDelta(text="hello")])
 
     agent = Agent(Unmetered(says("")))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
+
 import pytest
 import trio
 import trio.testing
@@ -21,6 +23,7 @@ from boyd.runtime.testing import (
 )
 
 from .stories import (
+    Effects,
     SlowModel,
     asks_for,
     make_tools,
@@ -74,12 +77,12 @@ LEAVING = [leave_by_break, leave_by_exception, leave_by_cancel, leave_by_timeout
 
 @pytest.mark.parametrize("leave", LEAVING, ids=lambda one: one.__name__)
 async def test_b39_leaving_with_a_full_buffer_leaves_nothing_alive(
-    leave: object, autojump_clock: trio.abc.Clock
+    leave: Callable[[Agent], Awaitable[None]], autojump_clock: trio.abc.Clock
 ) -> None:
     model = SlowModel()
     begun = trio.current_time()
     with assert_no_leaks():
-        await leave(Agent(model))  # type: ignore[operator]
+        await leave(Agent(model))
     assert model.open == 0
     assert model.sent < 60
     assert trio.current_time() - begun <= 1.0
@@ -218,7 +221,7 @@ async def test_b15_a_new_message_behind_a_crash_answers_the_open_calls_first() -
 # ------------------------------------------------------------------ everywhere
 
 
-def three_steps() -> tuple[Agent, object]:
+def three_steps() -> tuple[Agent, Effects]:
     tools = make_tools(seconds=0.0)
     model = played(
         asks_for(
@@ -252,7 +255,7 @@ async def test_cancelled_at_every_checkpoint_the_transcript_is_valid_and_the_run
                     async with open_system(ledger=ledger, seams=seams) as system:
                         await agent.run("go", system=system, thread=f"t{number}")
                 finally:
-                    paid[-1] = effects["pay 7"]  # type: ignore[index]
+                    paid[-1] = effects["pay 7"]
 
         async def check() -> None:
             thread = f"t{number}"
@@ -266,7 +269,7 @@ async def test_cancelled_at_every_checkpoint_the_transcript_is_valid_and_the_run
             async with open_system(ledger=ledger, seams=seams) as system:
                 result = await agent.resume(thread, system=system)
             assert result.output == "Done."
-            assert paid[-1] + effects["pay 7"] <= 1  # type: ignore[index]
+            assert paid[-1] + effects["pay 7"] <= 1
 
         places = await cancel_at_each_checkpoint(scenario, check, every=every)
     assert places > 100

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
 import trio
@@ -200,10 +200,10 @@ async def broken_until() -> None:
     ids=["ModelError", "BudgetExceeded", "StepLimit", "facet", "until"],
 )
 async def test_d40_errors_leave_run_unwrapped_also_out_of_a_private_system(
-    run: object, error: type[Exception]
+    run: Callable[[], Awaitable[object]], error: type[Exception]
 ) -> None:
     with pytest.raises(error) as caught:
-        await run()  # type: ignore[operator]
+        await run()
     assert type(caught.value) is error
     if error is RemoteFailure:
         cause: BaseException | None = caught.value

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import pytest
 
@@ -18,10 +18,10 @@ from boyd.actors.conversation.artifacts import (
     Usage,
 )
 from boyd.actors.conversation.transcript import check_transcript
-from boyd.actors.conversation.turns import Turn, text_turn
+from boyd.actors.conversation.turns import Role, Turn, text_turn
 from boyd.actors.events import ErrorEvent, Lifecycle, TurnComplete
 from boyd.actors.providers.errors import ModelError
-from boyd.actors.providers.protocol import Provider, Request
+from boyd.actors.providers.protocol import Provider, Request, Streamed
 from boyd.actors.runs.spec import thread_topic
 from boyd.actors.step.step import TurnFailed
 from boyd.actors.step.transforms import view_of
@@ -63,7 +63,7 @@ def names(events: Sequence[Event]) -> list[str]:
 class Silent(ScriptedModel):
     """Answers with nothing at all."""
 
-    def _items(self, request: Request, reply: Reply) -> object:  # type: ignore[override]
+    def _items(self, request: Request, reply: Reply) -> Iterator[Streamed]:
         return iter(())
 
 
@@ -288,8 +288,8 @@ async def test_c17_o22_a_cancel_in_the_middle_shows_no_error_and_stores_nothing(
 
 
 @pytest.mark.parametrize("role", ["user", "system", "assistant", "tool"])
-def test_o30_every_role_may_have_an_empty_turn(role: str) -> None:
-    turn = Turn(id="t", role=role)  # type: ignore[arg-type]  # one of the four
+def test_o30_every_role_may_have_an_empty_turn(role: Role) -> None:
+    turn = Turn(id="t", role=role)
     assert check_transcript([turn])  # a view leaves it out: nobody would take it
     assert turn.artifacts == ()
 

@@ -269,7 +269,7 @@ def test_a_definition_within_a_function_keeps_nothing_alive_but_what_it_mentions
 def test_a_name_that_cannot_be_found_says_so() -> None:
     @message
     class Lost:
-        x: Nowhere  # type: ignore[name-defined]  # noqa: F821  # pyright: ignore[reportUndefinedVariable, reportUnknownVariableType]
+        x: Nowhere  # type: ignore[name-defined]  # noqa: F821  # pyright: ignore[reportUndefinedVariable]
 
     with pytest.raises(
         TypeError, match="Lost: its annotation mentions Nowhere, which cannot be found"
