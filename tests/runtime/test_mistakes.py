@@ -4,6 +4,7 @@ Where a text differs from the table, the test says why.
 """
 
 # pyright: reportUnusedClass=false
+# what is told is that they cannot be made
 
 from __future__ import annotations
 
