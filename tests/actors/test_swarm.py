@@ -69,11 +69,13 @@ async def test_who_has_finished_is_stopped_and_the_others_go_on(
         name="swarm",
     )
     async with open_system() as system, swarm.open_run(None, system=system, thread="t") as run:
-        async for event in run:
-            if isinstance(event, MemberFinished) and event.member == "scout-0":
-                paths = set(system.paths())
-                assert "/swarm/scout-0" not in paths
-                assert "/swarm/scout-1/observe" in paths
+        [paths] = [
+            set(system.paths())
+            async for event in run
+            if isinstance(event, MemberFinished) and event.member == "scout-0"
+        ]
+    assert "/swarm/scout-0" not in paths
+    assert "/swarm/scout-1/observe" in paths
 
 
 async def test_a_member_that_fails_is_a_fact_and_the_others_go_on(
@@ -186,13 +188,15 @@ async def test_an_approval_reaches_the_tool_of_the_member_that_asked(
     )
     async with open_system() as system, mixed.open_run(None, system=system, thread="t") as run:
         asked: Pending | None = None
+        paid: list[int] = []
         async for event in run:
             if isinstance(event, Pending):
                 asked = event
             if isinstance(event, MemberFinished) and event.member == "scout-0":
                 assert asked is not None
                 await run.answer(asked, Approve())
-                assert story.effects["pay a-1"] == 1
+                paid.append(story.effects["pay a-1"])
+    assert paid == [1]
 
 
 @pytest.mark.parametrize("name", ["lead", "approvals", "supervision", "a/b", ""])

@@ -243,10 +243,8 @@ def test_s2_a_model_that_obeys_a_planted_order_blocks_nobody_and_asks_nobody(
 ) -> None:
     with model_server() as server:
         triage(tmp_path, *BATCH, "--model", "openai:test", "--base-url", server.url, str(logs[0]))
-    assert (
-        any("10.0.0.1" in str(request["messages"]) for request in server.requests)
-        or server.requests
-    )
+    said = [str(request["messages"]) for request in server.requests]
+    assert any("10.0.0.1" in one for one in said), "the model has obeyed"
     listed, _ = boyd(tmp_path, "approve", "triage")
     assert "10.0.0.1" not in listed, (
         "an address that only stands in the text is not even asked about"
