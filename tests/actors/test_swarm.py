@@ -96,10 +96,10 @@ async def test_a_member_that_fails_is_a_fact_and_the_others_go_on(
         [bad] = [e for e in events if isinstance(e, MemberFinished) and e.failure is not None]
         assert (bad.member, bad.failure and bad.failure.code) == ("broken", "http_503")
         # A resume tries who failed again; who has finished has.
+        good = broken.using(ScriptedModel(says("ok"))).on("go")
         mended = Swarm(
-            members={"scout-0": swarm.members["scout-0"], "broken": broken.using(ScriptedModel(says("ok"))).on("go")},
-            lead=swarm.lead,
-        )  # fmt: skip
+            members={"scout-0": swarm.members["scout-0"], "broken": good}, lead=swarm.lead
+        )
         before = await entries_of(ledger, "t/scout-0")
         async with open_system(ledger=ledger) as system:
             await mended.resume("t", system=system)
