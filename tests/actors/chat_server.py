@@ -13,7 +13,7 @@ import json
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import attrs
 import trio
@@ -36,7 +36,9 @@ __all__ = [
 DONE = b"data: [DONE]\n\n"
 
 
-def chunk(delta: dict[str, Any] | None = None, *, finish: str | None = None, **more: Any) -> bytes:
+def chunk(
+    delta: dict[str, Any] | None = None, *, finish: str | None = None, **more: object
+) -> bytes:
     """One event of a stream."""
     choice = {"index": 0, "delta": delta or {}, "finish_reason": finish}
     return event({"id": "c1", "object": "chat.completion.chunk", "choices": [choice], **more})
@@ -47,7 +49,7 @@ def event(data: object) -> bytes:
     return b"data: " + json.dumps(data, ensure_ascii=False).encode() + b"\n\n"
 
 
-def usage(prompt: int = 10, completion: int = 5, **more: Any) -> bytes:
+def usage(prompt: int = 10, completion: int = 5, **more: object) -> bytes:
     """The usage chunk that ends a stream."""
     counted = {"prompt_tokens": prompt, "completion_tokens": completion, **more}
     return event({"id": "c1", "choices": [], "usage": counted})
@@ -76,18 +78,27 @@ class Answer:
     trickle: float | None = None
 
 
-def events(*pieces: bytes, **options: Any) -> Answer:
+class AnswerOptions(TypedDict, total=False):
+    """What may be otherwise with a stream; see `Answer`."""
+
+    chunked: bool
+    cut: bool
+    stall: bool
+    trickle: float
+
+
+def events(*pieces: bytes, **options: Unpack[AnswerOptions]) -> Answer:
     """A stream of exactly these bytes."""
     return Answer(pieces=pieces, **options)
 
 
-def streams(*texts: str, **options: Any) -> Answer:
+def streams(*texts: str, **options: Unpack[AnswerOptions]) -> Answer:
     """A whole answer in words, a delta each."""
     deltas = [chunk({"content": text}) for text in texts]
     return events(*deltas, chunk(finish="stop"), usage(), DONE, **options)
 
 
-def asks_for(*calls: tuple[str, dict[str, Any]], **options: Any) -> Answer:
+def asks_for(*calls: tuple[str, dict[str, Any]], **options: Unpack[AnswerOptions]) -> Answer:
     """A whole answer that asks for tools by name and arguments, streamed in halves."""
     pieces: list[bytes] = []
     for index, (name, arguments) in enumerate(calls):
@@ -100,10 +111,16 @@ def asks_for(*calls: tuple[str, dict[str, Any]], **options: Any) -> Answer:
     return events(*pieces, chunk(finish="tool_calls"), usage(), DONE, **options)
 
 
-def whole(body: object, **options: Any) -> Answer:
+def whole(
+    body: object,
+    *,
+    status: int = 200,
+    content_type: str = "application/json",
+    headers: tuple[tuple[str, str], ...] = (),
+) -> Answer:
     """One JSON document instead of a stream."""
-    options = {"content_type": "application/json", **options}
-    return Answer(pieces=(json.dumps(body).encode(),), **options)
+    pieces = (json.dumps(body).encode(),)
+    return Answer(status=status, content_type=content_type, headers=headers, pieces=pieces)
 
 
 def status(code: int, message: str = "no", *headers: tuple[str, str]) -> Answer:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypedDict, TypeVar, Unpack
 
 import attrs
 
 from boyd.actors.agent import Agent
+from boyd.actors.budget import Budget
 from boyd.actors.conversation.turns import Turn
 from boyd.actors.ooda.agent import Ooda
 from boyd.actors.ooda.cycle import Cycle, Decision
@@ -21,6 +22,22 @@ from boyd.actors.tools.spec import Call, Effect, Risk
 from boyd.runtime import Context, message
 
 from .stories import Effects, asks_for
+
+V = TypeVar("V")
+
+
+class OodaOptions(TypedDict, Generic[V], total=False):
+    """What a test may want otherwise of an `Ooda` whose view is a V."""
+
+    endorse: Callable[[Call, V], str | None]
+    act: Callable[..., Any]
+    until: Callable[[V], bool]
+    max_cycles: int | None
+    every: float
+    guidance: Sequence[str]
+    remember: int
+    name: str
+    budget: Budget
 
 
 @attrs.frozen
@@ -65,7 +82,7 @@ def make_ooda(  # a story is told in one piece
     risk: Risk = Risk.WRITE,
     decider: Agent | None = None,
     effects: Effects | None = None,
-    **options: Any,  # Ooda's own
+    **options: Unpack[OodaOptions[View]],
 ) -> Story:
     """Observe counts, one facet sums up, one does not, the decider reports and pays once a cycle.
 
@@ -145,7 +162,7 @@ def make_ooda(  # a story is told in one piece
         synthesize=merge,
         decide=decider or Decide,
         tools=[report, pay],
-        **{"name": "scout", "max_cycles": 50, **options},
+        **OodaOptions[View](name="scout", max_cycles=50) | options,
     )
     return Story(ooda, counted, pay)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from pathlib import Path
 
 import pytest
 import trio
@@ -167,18 +167,20 @@ async def test_answering_without_reading_cannot_deadlock(autojump_clock: trio.ab
 
 
 async def test_an_approval_by_another_process_is_picked_up_while_the_run_waits(
-    tmp_path: Any,
+    tmp_path: Path,
 ) -> None:
     agent, tools = gated()
     path = tmp_path / "t.db"
-    async with open_system(ledger=f"sqlite:{path}") as system:
-        async with agent.open_run("go", system=system, thread="t") as run:
-            async for event in run:
-                if isinstance(event, Pending):
-                    # Another connection to the file, as `boyd approve` has.
-                    async with open_sqlite_ledger(path) as ledger, open_system(ledger=ledger) as b:
-                        assert await settle(b, event.id, Approve(), None) == "answered"
-            assert run.result.output == "done"
+    async with (
+        open_system(ledger=f"sqlite:{path}") as system,
+        agent.open_run("go", system=system, thread="t") as run,
+    ):
+        async for event in run:
+            if isinstance(event, Pending):
+                # Another connection to the file, as `boyd approve` has.
+                async with open_sqlite_ledger(path) as ledger, open_system(ledger=ledger) as b:
+                    assert await settle(b, event.id, Approve(), None) == "answered"
+        assert run.result.output == "done"
     assert tools.effects["pay 7"] == 1
 
 
@@ -343,15 +345,17 @@ async def test_an_ooda_carries_out_the_answers_that_a_resume_brings(
 ) -> None:
     story = make_ooda(cycles=4, risk=Risk.DANGEROUS)
     async with open_memory_ledger() as ledger:
-        async with open_system(ledger=ledger) as system:
-            async with story.ooda.open_run("a", system=system, thread="t") as run:
-                async for event in run:
-                    if isinstance(event, CycleComplete) and event.cycle == 2:
-                        break
+        async with (
+            open_system(ledger=ledger) as system,
+            story.ooda.open_run("a", system=system, thread="t") as run,
+        ):
+            async for event in run:
+                if isinstance(event, CycleComplete) and event.cycle == 2:
+                    break
         async with open_system(ledger=ledger) as system:
             pending = await story.ooda.pending("t", system=system)
             assert [one.id for one in pending] == ["t!1.1", "t!2.1"]
-            answers = {"t!1.1": Approve(), "t!2.1": Reject("no")}
+            answers: dict[str, Approve | Reject] = {"t!1.1": Approve(), "t!2.1": Reject("no")}
             await story.ooda.resume("t", system=system, answers=answers)
         paid = {name for name in story.effects if name.startswith("pay")}
         assert paid == {"pay a-1"}

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 import trio
 
 from boyd.actors.agent import Agent
 from boyd.actors.budget import Budget, BudgetExceeded
+from boyd.actors.conversation.artifacts import TextDelta, ToolResult
 from boyd.actors.conversation.transcript import check_transcript
 from boyd.actors.events import ErrorEvent, ToolStarted
-from boyd.actors.providers.protocol import Request
+from boyd.actors.providers.protocol import Request, Streamed
 from boyd.actors.swarm.swarm import MemberFinished, Swarm
 from boyd.actors.testing import Reply, ScriptedModel, calls, says
 from boyd.runtime import open_system
@@ -18,7 +21,7 @@ from .ooda_story import make_ooda, make_swarm
 from .stories import SlowModel, make_tools, results_in, turns_of, unanswered
 
 
-async def ended_by(agent: Agent, budget: Budget) -> tuple[BudgetExceeded, list[object]]:
+async def ended_by(agent: Agent, budget: Budget) -> tuple[BudgetExceeded, list[ToolResult]]:
     """The error that a budget ends a run with, and the results in its valid transcript."""
     async with open_system() as system:
         with pytest.raises(BudgetExceeded) as caught:
@@ -30,7 +33,7 @@ async def ended_by(agent: Agent, budget: Budget) -> tuple[BudgetExceeded, list[o
         # It can go on with a larger one.
         again = agent.using(ScriptedModel(says("fine")))
         assert (await again.resume("t", system=system)).output == "fine"
-        return caught.value, list(results_in(turns))
+        return caught.value, results_in(turns)
 
 
 def looping() -> tuple[Agent, ScriptedModel]:
@@ -53,7 +56,7 @@ async def test_n6_calls_are_capped_over_parallel_calls_all_or_none() -> None:
     error, results = await ended_by(agent, Budget(calls=7))
     assert error.cap == "calls"
     assert len(model.requests) == 3
-    texts = [one.content for one in results]  # type: ignore[attr-defined]
+    texts = [one.content for one in results]
     assert texts[:6] == ["x is fine", "y is fine", "z is fine"] * 2
     assert all("not run: the cap of 7 calls is reached" in one for one in texts[6:])
 
@@ -91,9 +94,7 @@ async def test_n6_tokens_and_money_are_capped_before_the_next_request() -> None:
 
 async def test_n6_a_cap_that_cannot_be_kept_ends_the_run_in_words() -> None:
     class Unmetered(ScriptedModel):
-        def _items(self, request: Request, reply: Reply) -> object:  # type: ignore[override]
-            from boyd.actors.conversation.artifacts import TextDelta
-
+        def _items(self, request: Request, reply: Reply) -> Iterator[Streamed]:
             return iter([TextDelta(text="hello")])
 
     agent = Agent(Unmetered(says("")))
@@ -114,17 +115,21 @@ async def test_n6_seconds_end_a_run_in_the_middle_of_a_tool(
     error, results = await ended_by(Agent(model, tools=tools.all), Budget(seconds=seconds))
     assert (error.cap, error.limit) == ("seconds", seconds)
     assert trio.current_time() - begun == pytest.approx(seconds)
-    assert "may have had effects" in results[-1].content or seconds == 1.0  # type: ignore[attr-defined]
+    assert "may have had effects" in results[-1].content or seconds == 1.0
 
 
 async def test_n6_seconds_end_a_run_in_the_middle_of_a_stream(
     autojump_clock: trio.abc.Clock,
 ) -> None:
     model = SlowModel(10**9)
-    with pytest.raises(BudgetExceeded) as caught:
+
+    async def read() -> None:
         async with Agent(model).open_run("go", budget=Budget(seconds=3.0), buffer=1) as run:
             async for _ in run:
                 await trio.sleep(0.1)
+
+    with pytest.raises(BudgetExceeded) as caught:
+        await read()
     assert caught.value.cap == "seconds"
     assert model.open == 0
     assert trio.current_time() == pytest.approx(3.0, abs=20.0)
@@ -185,9 +190,13 @@ async def test_n6_a_members_own_cap_ends_that_member_only(autojump_clock: trio.a
 async def test_a_reached_cap_is_one_error_event() -> None:
     agent, _ = looping()
     events: list[object] = []
-    with pytest.raises(BudgetExceeded):
+
+    async def read() -> None:
         async with agent.open_run("go", budget=Budget(steps=1)) as run:
             async for event in run:
-                events.append(event)
+                events.append(event)  # noqa: PERF401  # what came before the error counts
+
+    with pytest.raises(BudgetExceeded):
+        await read()
     [told] = [event for event in events if isinstance(event, ErrorEvent)]
     assert (told.type, told.code) == ("boyd.BudgetExceeded", "budget_steps")

@@ -53,7 +53,7 @@ def says(text: str) -> bytes:
     return chunk({"content": text})
 
 
-def tool(**call: Any) -> bytes:
+def tool(**call: object) -> bytes:
     return chunk({"tool_calls": [call]})
 
 

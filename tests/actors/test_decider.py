@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Unpack
+
 import pytest
 import trio
 
@@ -16,13 +18,14 @@ from boyd.actors.testing import ScriptedModel, calls, fails, says
 from boyd.actors.tools.spec import Call
 from boyd.runtime import open_memory_ledger, open_system
 
-from .ooda_story import Story, deciding_model, make_ooda
+from .ooda_story import OodaOptions, Story, View, deciding_model, make_ooda
 from .stories import events_of, raw_call, turns_of, unanswered
 
 
-def decided_by(model: ScriptedModel, *, cycles: int = 3, **options: object) -> Story:
+def decided_by(model: ScriptedModel, **options: Unpack[OodaOptions[View]]) -> Story:
     agent = Agent(model, name="decider", instructions="You decide.")
-    return make_ooda(seconds=0.0, decider=agent, max_cycles=cycles, **options)  # type: ignore[arg-type]
+    options.setdefault("max_cycles", 3)
+    return make_ooda(seconds=0.0, decider=agent, **options)
 
 
 async def test_g23_the_decision_is_the_models_streamed_tool_calls() -> None:
@@ -76,7 +79,7 @@ async def test_a_bad_call_reaches_the_model_as_an_error_result_in_the_next_cycle
 
 async def test_requests_do_not_grow_over_the_cycles() -> None:
     model = deciding_model()
-    await decided_by(model, cycles=12).ooda.run("a")
+    await decided_by(model, max_cycles=12).ooda.run("a")
     sizes = [
         sum(len(turn.text) + sum(len(r.content) for r in turn.results) for turn in one.turns)
         for one in model.requests

@@ -121,12 +121,14 @@ async def test_p12_a_recorded_outcome_is_used_and_not_made_again(
     wanted = [tools.pay.call(order="7"), slow.look.call(at="x")]
     agent = Agent(played(asks_for(*wanted, turn="a"), says("done")), tools=[tools.pay, slow.look])
     async with open_memory_ledger() as ledger:
-        async with open_system(ledger=ledger) as system:
-            async with agent.open_run("go", system=system, thread="t") as run:
-                async for event in run:
-                    if isinstance(event, ToolFinished):
-                        run._spec.inflight.transcripts.clear()  # as if the process were gone
-                        break
+        async with (
+            open_system(ledger=ledger) as system,
+            agent.open_run("go", system=system, thread="t") as run,
+        ):
+            async for event in run:
+                if isinstance(event, ToolFinished):
+                    run._spec.inflight.transcripts.clear()  # as if the process were gone
+                    break
         assert unanswered(await turns_of(ledger, "t")) == ["a0", "a1"]
         async with open_system(ledger=ledger) as system:
             assert (await agent.resume("t", system=system)).output == "done"

@@ -8,7 +8,6 @@ from typing import TypeVar
 
 import pytest
 import trio
-import trio.testing
 
 from boyd.actors.graph.frontier import Plan, Products, next_frontier, run_frontiers
 from boyd.runtime import Actor, Context, Replies, message, open_system, receives

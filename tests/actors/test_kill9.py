@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 import pytest
 import trio
@@ -51,11 +51,11 @@ class Program:
         print(folder, seconds, file=self._stdin, flush=True)
         return int(self._stdout.readline())
 
-    def end(self, folder: Path) -> Any:  # JSON
+    def end(self, folder: Path) -> list[object] | None:
         """Wait for the child; what its run came to, None if it did not."""
         assert self._stdout.readline() == "ended\n"
         output = folder / "output"
-        return json.loads(output.read_text()) if output.exists() else None
+        return cast("list[object]", json.loads(output.read_text())) if output.exists() else None
 
     def close(self) -> None:
         self._stdin.close()
@@ -135,7 +135,7 @@ async def test_d12_a_thread_that_another_process_runs_is_refused_at_once(
     try:
         async with open_system(ledger=f"sqlite:{tmp_path}/t.db") as system:
             with trio.fail_after(10):
-                while await system.ledger.tip("t") == 0:
+                while await system.ledger.tip("t") == 0:  # noqa: ASYNC110  # of another process
                     await trio.sleep(0.01)
             ooda = make_ooda(cycles=1, seconds=0.0).ooda
             with pytest.raises(LeaseHeld, match=f"^t is being run by pid {child} "):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Unpack
 
 import attrs
 import pytest
@@ -22,12 +23,15 @@ from boyd.actors.ooda.cycle import (
     PhaseStarted,
 )
 from boyd.actors.ooda.products import read_products
+from boyd.actors.runs.run import Run
 from boyd.actors.tools.define import tool
-from boyd.actors.tools.spec import Effect
-from boyd.runtime import Context, open_memory_ledger, open_system
+from boyd.actors.tools.spec import Call, Effect
+from boyd.runtime import Context, Entry, Lease, open_memory_ledger, open_system
 from boyd.runtime.codec import codec_for
+from boyd.runtime.ledger import AnyTip
+from boyd.runtime.ledger.memory import _MemoryLedger
 
-from .ooda_story import Sample, View, make_ooda
+from .ooda_story import OodaOptions, Sample, View, make_ooda
 from .stories import decisions, entries_of, events_of
 
 
@@ -40,12 +44,12 @@ class Log:
     spans: dict[str, tuple[float, float]] = attrs.field(factory=dict[str, tuple[float, float]])
     wait: float = 0.0
 
-    def ooda(self, **options: object) -> Ooda[str, list[str]]:
+    def ooda(self, **options: Unpack[OodaOptions[list[str]]]) -> Ooda[str, list[str]]:
         async def observe(given: str, cycle: Cycle, ctx: Context) -> str:
             self.seen.append(("observe", (cycle.number, cycle.actions)))
             return f"{given}{cycle.number}"
 
-        def facet(name: str, wait: float) -> object:
+        def facet(name: str, wait: float) -> Callable[[str, Cycle, Context], Awaitable[str]]:
             async def read(sample: str, cycle: Cycle, ctx: Context) -> str:
                 begun = ctx.now()
                 self.seen.append((name, sample))
@@ -84,7 +88,7 @@ class Log:
             synthesize=merge,
             decide=decide,
             tools=[do],
-            **options,  # type: ignore[arg-type]
+            **options,
         )
 
 
@@ -100,7 +104,7 @@ async def test_g12_g16_g25_the_phases_of_each_cycle_run_in_order_with_feedback()
     ]
     assert set(names) == {*cycle, "act"}
     observed = [given for name, given in log.seen if name == "observe"]
-    first = ActionResult(call=attrs.evolve(_call("x1")), status="done", content="did x1")
+    first = ActionResult(call=Call("do", {"what": "x1"}), status="done", content="did x1")
     assert observed == [(1, ()), (2, (first,)), (3, ())]
     assert [given for name, given in log.seen if name == "act"] == [
         ("x1", 1, "x1"),
@@ -110,12 +114,6 @@ async def test_g12_g16_g25_the_phases_of_each_cycle_run_in_order_with_feedback()
         (n, ("be bold",)) for n in range(3)
     ]
     assert result.output == ["one(x3)", "two(x3)", "three(x3)", "x3"]
-
-
-def _call(what: str) -> object:
-    from boyd.actors.tools.spec import Call
-
-    return Call("do", {"what": what})
 
 
 async def test_g13_facets_run_in_parallel_and_are_merged_once_in_declared_order(
@@ -158,24 +156,28 @@ async def test_g14_until_ends_it_after_act_and_no_tool_runs_later() -> None:
     assert log.seen[-1] == ("act", ("x3", 3, "x3"))
 
 
+async def starts_of(run: Run[View]) -> list[float]:
+    """When each cycle began, read to the end."""
+    return [
+        trio.current_time()
+        async for event in run
+        if isinstance(event, PhaseStarted) and event.phase == "observe"
+    ]
+
+
 async def test_g14_every_is_from_start_to_start_also_where_a_cycle_takes_longer(
     autojump_clock: trio.abc.Clock,
 ) -> None:
     begun = trio.current_time()
     story = make_ooda(cycles=4, seconds=1.0, every=10.0, max_cycles=None)
-    starts: list[float] = []
     async with story.ooda.open_run("a") as run:
-        async for event in run:
-            if isinstance(event, PhaseStarted) and event.phase == "observe":
-                starts.append(trio.current_time() - begun)
-    assert starts == pytest.approx([0.0, 10.0, 20.0, 30.0])
-    begun, starts = trio.current_time(), []
+        starts = await starts_of(run)
+    assert [at - begun for at in starts] == pytest.approx([0.0, 10.0, 20.0, 30.0])
+    begun = trio.current_time()
     slow = make_ooda(cycles=3, seconds=4.0, every=10.0, max_cycles=None)
     async with slow.ooda.open_run("a") as run:
-        async for event in run:
-            if isinstance(event, PhaseStarted) and event.phase == "observe":
-                starts.append(trio.current_time() - begun)
-    assert starts == pytest.approx([0.0, 24.0, 48.0])  # 4 + 8 + 4 + 4 + 4
+        starts = await starts_of(run)
+    assert [at - begun for at in starts] == pytest.approx([0.0, 24.0, 48.0])  # 4 + 8 + 4 + 4 + 4
 
 
 @pytest.mark.parametrize("at", [2.0, 7.0])
@@ -184,7 +186,6 @@ async def test_g14_every_keeps_its_beat_over_a_crash(
 ) -> None:
     """In the middle of a cycle it goes on at once; between two it waits for the beat."""
     story = make_ooda(cycles=3, seconds=0.5, every=10.0, max_cycles=None)
-    starts: list[float] = []
     begun = trio.current_time()
     async with open_system() as system, trio.open_nursery() as nursery:
 
@@ -194,10 +195,8 @@ async def test_g14_every_keeps_its_beat_over_a_crash(
 
         nursery.start_soon(crash)
         async with story.ooda.open_run("a", system=system) as run:
-            async for event in run:
-                if isinstance(event, PhaseStarted) and event.phase == "observe":
-                    starts.append(trio.current_time() - begun)
-    assert starts == pytest.approx([0.0, 10.0, 20.0])
+            starts = await starts_of(run)
+    assert [at - begun for at in starts] == pytest.approx([0.0, 10.0, 20.0])
 
 
 async def test_g17_the_thread_holds_the_products_of_every_cycle() -> None:
@@ -225,11 +224,18 @@ async def test_there_is_one_append_for_each_frontier() -> None:
     async with open_memory_ledger() as ledger:
         plain = ledger.append
 
-        async def append(thread: str, entries: Sequence[object], /, **options: object) -> int:
-            appends.append([one.id for one in entries])  # type: ignore[attr-defined]
-            return await plain(thread, entries, **options)  # type: ignore[arg-type]
+        async def append(
+            thread: str,
+            entries: Sequence[Entry],
+            /,
+            *,
+            after: int | AnyTip,
+            lease: Lease | None = None,
+        ) -> int:
+            appends.append([one.id for one in entries])
+            return await plain(thread, entries, after=after, lease=lease)
 
-        ledger.append = append  # type: ignore[method-assign,assignment]
+        ledger.append = append  # type: ignore[method-assign]
         async with open_system(ledger=ledger) as system:
             await story.ooda.run("a", system=system, thread="t")
     nodes = [batch for batch in appends if "@" in batch[0]]
@@ -278,9 +284,10 @@ async def test_history_is_bounded() -> None:
     async def decide(n: int) -> Decision:
         return Decision(stop=n == 6)
 
-    await Ooda(observe=observe, facets=[facet], synthesize=merge, decide=decide, remember=3).run(
-        None
+    ooda: Ooda[None, int] = Ooda(
+        observe=observe, facets=[facet], synthesize=merge, decide=decide, remember=3
     )
+    await ooda.run(None)
     assert lengths == [0, 1, 2, 3, 3, 3]
 
 
@@ -301,8 +308,6 @@ async def test_g_a_act_may_be_replaced() -> None:
 
 
 async def test_bad_calls_of_a_decision_fail_by_themselves() -> None:
-    from boyd.actors.tools.spec import Call
-
     async def observe() -> int:
         return 1
 
@@ -396,9 +401,10 @@ async def test_a_crash_behind_the_last_act_does_not_add_a_cycle(
     async with open_memory_ledger() as ledger:
         async with open_system(ledger=ledger) as system:
             await story.ooda.run("a", system=system, thread="t")
-        kept = ledger._threads["t"].entries  # type: ignore[attr-defined]
+        assert isinstance(ledger, _MemoryLedger)
+        kept = ledger._threads["t"].entries
         assert kept[-1].kind == "boyd.run_finished"
-        del ledger._threads["t"].by_id[kept.pop().id]  # type: ignore[attr-defined]
+        del ledger._threads["t"].by_id[kept.pop().id]
         async with open_system(ledger=ledger) as system:
             result = await make_ooda(cycles=2, seconds=0.0).ooda.resume("t", system=system)
             assert result.output == View("a", 2, 3)

@@ -53,9 +53,12 @@ def environ(**values: str) -> Seams:
 
 
 @asynccontextmanager
-async def serving(*answers: Answer, **options: object) -> AsyncGenerator[tuple[OpenAI, ChatServer]]:
+async def serving(
+    *answers: Answer, api_key: str | None = None, deadlines: Deadlines | None = None
+) -> AsyncGenerator[tuple[OpenAI, ChatServer]]:
     async with open_chat_server(*answers) as server:
-        yield OpenAI("test", base_url=server.base_url, **options), server  # type: ignore[arg-type]
+        model = OpenAI("test", base_url=server.base_url, api_key=api_key, deadlines=deadlines)
+        yield model, server
 
 
 async def blocks_of(model: Provider) -> list[Artifact]:

@@ -49,7 +49,7 @@ async def choose(view: float) -> Decision:
     return Decision(stop=view > 0)
 
 
-def ooda(**changes: Any) -> Ooda[Any, Any]:
+def ooda(**changes: object) -> Ooda[Any, Any]:
     """A valid definition, but for `changes`."""
     phases: dict[str, Any] = {
         "observe": look,
@@ -65,11 +65,11 @@ def sync_facet(sample: Sample) -> float:
     return 0.0
 
 
-async def untyped(sample) -> float:  # type: ignore[no-untyped-def]  # noqa: ANN001
+async def untyped(sample) -> float:  # type: ignore[no-untyped-def]  # noqa: ANN001  # pyright: ignore[reportMissingParameterType, reportUnknownParameterType]
     return 0.0
 
 
-async def silent(sample: Sample):  # type: ignore[no-untyped-def]
+async def silent(sample: Sample):  # type: ignore[no-untyped-def]  # noqa: ANN201
     return 0.0
 
 
@@ -168,10 +168,15 @@ def test_d41_a_mistake_in_a_phase_is_a_type_error_at_definition(
 
 @pytest.mark.parametrize("missing", ["observe", "facets", "synthesize", "decide"])
 def test_g15_a_phase_that_is_missing_is_a_type_error(missing: str) -> None:
-    phases = {"observe": look, "facets": [depth], "synthesize": worst, "decide": choose}
+    phases: dict[str, Any] = {
+        "observe": look,
+        "facets": [depth],
+        "synthesize": worst,
+        "decide": choose,
+    }
     del phases[missing]
     with pytest.raises(TypeError, match=missing):
-        Ooda(**phases)  # type: ignore[arg-type]
+        Ooda(**phases)
 
 
 @pytest.mark.parametrize(

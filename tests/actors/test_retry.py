@@ -24,7 +24,7 @@ from boyd.actors.providers.retry import (
     retry_delay,
     retrying,
 )
-from boyd.actors.testing.scripted import ScriptedModel, fails, says
+from boyd.actors.testing.scripted import Reply, ScriptedModel, fails, says
 from boyd.runtime.seams import Seams
 
 NOON = 1_792_567_680.0  # Wed, 21 Oct 2026 07:28:00 GMT
@@ -173,8 +173,8 @@ async def test_o43_the_last_error_comes_out_when_tries_are_used_up(
 
 
 @pytest.mark.parametrize("reply", [fails(401), fails(429, retry_after=61)])
-async def test_b31_what_cannot_help_is_not_tried(reply: object, autojump_clock: MockClock) -> None:
-    model = ScriptedModel(reply, says("never"))  # type: ignore[arg-type]
+async def test_b31_what_cannot_help_is_not_tried(reply: Reply, autojump_clock: MockClock) -> None:
+    model = ScriptedModel(reply, says("never"))
     with pytest.raises(ModelError):
         await said(model)
     assert len(model.requests) == 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 import pytest
 import trio
@@ -27,6 +27,7 @@ from boyd.runtime import (
     open_memory_ledger,
     open_system,
 )
+from boyd.runtime.ledger.memory import _MemoryLedger
 from boyd.runtime.testing import assert_no_leaks
 
 from .ooda_story import make_ooda
@@ -121,7 +122,7 @@ async def test_d12_a_thread_leased_by_another_system_is_refused_plainly() -> Non
         open_system(ledger=ledger) as two,
         agent.open_run("go", system=one, thread="t"),
     ):
-        with pytest.raises(LeaseHeld, match="^t is being run by "):
+        with pytest.raises(LeaseHeld, match=r"^t is being run by "):
             async with agent.open_run("go", system=two, thread="t"):
                 raise AssertionError("it was refused")
         # Somebody else's thread is free.
@@ -135,16 +136,21 @@ async def test_d12_a_run_whose_lease_was_taken_over_stops_and_writes_no_more(
 ) -> None:
     agent = Agent(SlowModel())
     async with open_memory_ledger() as ledger, open_system(ledger=ledger) as system:
-        with pytest.raises(LeaseLost):
+
+        async def be_robbed() -> None:
             async with agent.open_run("go", system=system, thread="t", buffer=1) as run:
                 async for event in run:
                     if isinstance(event, TextDelta):
                         break
-                record = ledger._leases["t"]  # type: ignore[attr-defined]
-                await ledger.release(run._spec.lease)  # type: ignore[arg-type]
+                assert isinstance(ledger, _MemoryLedger)
+                assert ledger._leases["t"].token == 1
+                assert run._spec.lease is not None
+                await ledger.release(run._spec.lease)
                 await ledger.acquire("t", owner="somebody else")
-                assert record.token == 1
                 await trio.sleep_forever()
+
+        with pytest.raises(LeaseLost):
+            await be_robbed()
         assert [turn.role for turn in await turns_of(ledger, "t")] == ["user"]
 
 
@@ -194,10 +200,10 @@ async def broken_until() -> None:
     ids=["ModelError", "BudgetExceeded", "StepLimit", "facet", "until"],
 )
 async def test_d40_errors_leave_run_unwrapped_also_out_of_a_private_system(
-    run: object, error: type[Exception]
+    run: Callable[[], Awaitable[object]], error: type[Exception]
 ) -> None:
     with pytest.raises(error) as caught:
-        await run()  # type: ignore[operator]
+        await run()
     assert type(caught.value) is error
     if error is RemoteFailure:
         cause: BaseException | None = caught.value
@@ -216,10 +222,13 @@ async def test_errors_leave_the_loop_and_every_later_read_says_the_same() -> Non
 
 
 async def test_an_error_of_the_reader_leaves_as_it_is() -> None:
-    with assert_no_leaks(), pytest.raises(Oops):
+    async def read() -> None:
         async with Agent(ScriptedModel(says("x"))).open_run("go") as run:
             async for _ in run:
                 raise Oops
+
+    with assert_no_leaks(), pytest.raises(Oops):
+        await read()
 
 
 async def test_p6_a_run_that_crashes_too_often_fails_and_the_system_goes_on(

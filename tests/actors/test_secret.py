@@ -57,7 +57,7 @@ def test_s8_it_has_no_form_that_leaves_the_process() -> None:
 def test_s8_a_traceback_does_not_print_it() -> None:
     secret = Secret(CANARY)
     with pytest.raises(TypeError) as caught:
-        "Bearer " + secret  # type: ignore[operator]  # pyright: ignore[reportOperatorIssue]
+        "Bearer " + secret  # type: ignore[operator]  # pyright: ignore[reportOperatorIssue, reportUnusedExpression]
     assert CANARY not in "".join(traceback.format_exception(caught.value))
 
 

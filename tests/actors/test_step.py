@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import pytest
 import trio
@@ -19,10 +19,10 @@ from boyd.actors.conversation.artifacts import (
     Usage,
 )
 from boyd.actors.conversation.transcript import check_transcript
-from boyd.actors.conversation.turns import Turn, text_turn
+from boyd.actors.conversation.turns import Role, Turn, text_turn
 from boyd.actors.events import ErrorEvent, Lifecycle, Notice, TurnComplete
 from boyd.actors.providers.errors import ModelError
-from boyd.actors.providers.protocol import Provider, Request
+from boyd.actors.providers.protocol import Provider, Request, Streamed
 from boyd.actors.providers.retry import RetryPolicy
 from boyd.actors.runs.spec import thread_topic
 from boyd.actors.step.step import TurnFailed
@@ -52,7 +52,7 @@ async def events_and_error(
         try:
             async with agent.open_run(given, system=system, thread="t") as run:
                 async for event in run:
-                    events.append(event)  # what came before an error counts
+                    events.append(event)  # noqa: PERF401  # what came before an error counts
         except Exception as caught:  # noqa: BLE001  # the test looks at it
             error = caught
         return events, error, await turns_of(system.ledger, "t")
@@ -65,7 +65,7 @@ def names(events: Sequence[Event]) -> list[str]:
 class Silent(ScriptedModel):
     """Answers with nothing at all."""
 
-    def _items(self, request: Request, reply: Reply) -> object:  # type: ignore[override]
+    def _items(self, request: Request, reply: Reply) -> Iterator[Streamed]:
         return iter(())
 
 
@@ -154,7 +154,7 @@ async def test_c3_a_provider_that_breaks_is_one_error_event_and_is_not_asked_aga
 async def test_o7_a_handler_failure_keeps_the_turn_and_is_one_error_event() -> None:
     async def handler(artifact: Artifact, _ctx: Context) -> None:
         if isinstance(artifact, Text):
-            raise ValueError("no")
+            raise ValueError("no")  # noqa: TRY004  # it is about no type
 
     events, error, turns = await events_and_error(
         Agent(ScriptedModel(says("hello")), handlers=[handler])
@@ -313,8 +313,8 @@ async def test_c17_o22_a_cancel_in_the_middle_shows_no_error_and_stores_nothing(
 
 
 @pytest.mark.parametrize("role", ["user", "system", "assistant", "tool"])
-def test_o30_every_role_may_have_an_empty_turn(role: str) -> None:
-    turn = Turn(id="t", role=role)  # type: ignore[arg-type]  # one of the four
+def test_o30_every_role_may_have_an_empty_turn(role: Role) -> None:
+    turn = Turn(id="t", role=role)
     assert check_transcript([turn])  # a view leaves it out: nobody would take it
     assert turn.artifacts == ()
 

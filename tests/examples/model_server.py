@@ -97,7 +97,7 @@ def model_server() -> Generator[Seen]:
             self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
             self.wfile.flush()
 
-        def log_message(self, *_: object) -> None:
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # its name
             """Be quiet."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)

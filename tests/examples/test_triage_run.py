@@ -10,8 +10,9 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import IO
 
 import pytest
 
@@ -28,8 +29,8 @@ needs_loghub = pytest.mark.skipif(
 
 
 def start(
-    folder: Path, *arguments: str, stdin: Any = subprocess.DEVNULL
-) -> subprocess.Popen[str]:  # as Popen has it
+    folder: Path, *arguments: str, stdin: int | IO[str] = subprocess.DEVNULL
+) -> subprocess.Popen[str]:
     """`boyd ARGUMENTS` in a folder."""
     environ = {k: v for k, v in os.environ.items() if k not in ("OPENAI_API_KEY", "BOYD_LEDGER")}
     return subprocess.Popen(
@@ -47,7 +48,7 @@ def boyd(
     folder: Path,
     *arguments: str,
     code: int = 0,
-    stdin: Any = subprocess.DEVNULL,
+    stdin: int | IO[str] = subprocess.DEVNULL,
 ) -> tuple[str, str]:
     """Run it to its end; standard output and standard error."""
     process = start(folder, *arguments, stdin=stdin)
@@ -60,7 +61,7 @@ def triage(
     folder: Path,
     *arguments: str,
     code: int = 0,
-    stdin: Any = subprocess.DEVNULL,
+    stdin: int | IO[str] = subprocess.DEVNULL,
 ) -> tuple[str, str]:
     """Run the triage example."""
     return boyd(
@@ -242,10 +243,8 @@ def test_s2_a_model_that_obeys_a_planted_order_blocks_nobody_and_asks_nobody(
 ) -> None:
     with model_server() as server:
         triage(tmp_path, *BATCH, "--model", "openai:test", "--base-url", server.url, str(logs[0]))
-    assert (
-        any("10.0.0.1" in str(request["messages"]) for request in server.requests)
-        or server.requests
-    )
+    said = [str(request["messages"]) for request in server.requests]
+    assert any("10.0.0.1" in one for one in said), "the model has obeyed"
     listed, _ = boyd(tmp_path, "approve", "triage")
     assert "10.0.0.1" not in listed, (
         "an address that only stands in the text is not even asked about"
@@ -253,18 +252,23 @@ def test_s2_a_model_that_obeys_a_planted_order_blocks_nobody_and_asks_nobody(
 
 
 # ------------------------------------------------------------------ bad input
+BAD_SOURCES: list[tuple[Callable[[Path], object], str]] = [
+    (lambda _: None, "no such file"),
+    (lambda path: path.write_bytes(b""), "is empty"),
+    (lambda path: path.write_bytes(bytes(range(256)) * 64), "binary"),
+    (lambda path: path.mkdir(), "no logs"),
+    (lambda path: path.write_bytes(b"\x1f\x8b\x08nonsense"), "gz"),
+]
+
+
 @pytest.mark.parametrize(
     ("make", "says"),
-    [
-        (lambda _: None, "no such file"),
-        (lambda path: path.write_bytes(b""), "is empty"),
-        (lambda path: path.write_bytes(bytes(range(256)) * 64), "binary"),
-        (lambda path: path.mkdir(), "no logs"),
-        (lambda path: path.write_bytes(b"\x1f\x8b\x08nonsense"), "gz"),
-    ],
+    BAD_SOURCES,
     ids=["missing", "empty", "binary", "empty folder", "broken gzip"],
 )
-def test_a_bad_source_is_one_sentence_and_exit_code_2(tmp_path: Path, make: Any, says: str) -> None:
+def test_a_bad_source_is_one_sentence_and_exit_code_2(
+    tmp_path: Path, make: Callable[[Path], object], says: str
+) -> None:
     path = tmp_path / "source.log"
     make(path)
     _, err = triage(tmp_path, str(path), code=2 if says != "gz" else 1)

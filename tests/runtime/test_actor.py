@@ -1,6 +1,7 @@
 """Writing actors: a class with `@receives` methods, or one async function."""
 
 # pyright: reportUnusedClass=false
+# what is told is that they cannot be made
 
 from __future__ import annotations
 

@@ -148,7 +148,7 @@ async def test_an_actor_belongs_to_the_run_that_it_was_started_for() -> None:
         ctx.headers = Headers(thread="run")
         children.append(await ctx.spawn(Telling, leaf))
 
-    children: list[Ref[Note]] = []
+    children: list[Ref[Note | Add]] = []
     async with open_system() as system:
         leaf = await system.spawn(Doer, Door(), look)
         parent = await system.spawn(Doer, Door(), act)

@@ -92,13 +92,11 @@ def test_a_tag_belongs_to_one_class() -> None:
 
 def test_attributes_without_a_wire_form_stay_behind() -> None:
     error = Refused("no")
-    error.handle = print  # type: ignore[attr-defined]
-    error.surrogate = "\udcff"  # type: ignore[attr-defined]
-    error.big = 2**80  # type: ignore[attr-defined]
-    error.huge = "x" * 10_000_000  # type: ignore[attr-defined]
     loop: list[object] = []
     loop.append(loop)
-    error.loop = loop  # type: ignore[attr-defined]
+    vars(error).update(
+        handle=print, surrogate="\udcff", big=2**80, huge="x" * 10_000_000, loop=loop
+    )
     again = round_trip(error)
     assert set(vars(again)) == {"why", "code", "tries"}
 

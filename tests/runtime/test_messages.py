@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import itertools
 import weakref
-from typing import Any
+from typing import Any, cast
 
 import attrs
 import pytest
@@ -55,11 +55,10 @@ MIXED = Mixed(
 )
 
 
-def changed(
-    value: Any, **changes: object
-) -> Any:  # mypy does not see that messages are attrs classes
-    """`attrs.evolve`."""
-    return attrs.evolve(value, **changes)
+def changed(value: Mixed, **changes: object) -> Mixed:
+    """`attrs.evolve`; mypy does not see that messages are attrs classes."""
+    evolved: Mixed = attrs.evolve(cast("Any", value), **changes)
+    return evolved
 
 
 GOLDEN = bytes.fromhex(
@@ -270,7 +269,7 @@ def test_a_definition_within_a_function_keeps_nothing_alive_but_what_it_mentions
 def test_a_name_that_cannot_be_found_says_so() -> None:
     @message
     class Lost:
-        x: Nowhere  # type: ignore[name-defined]  # noqa: F821  # pyright: ignore[reportUndefinedVariable, reportUnknownVariableType]
+        x: Nowhere  # type: ignore[name-defined]  # noqa: F821  # pyright: ignore[reportUndefinedVariable]
 
     with pytest.raises(
         TypeError, match="Lost: its annotation mentions Nowhere, which cannot be found"

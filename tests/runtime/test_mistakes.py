@@ -4,6 +4,7 @@ Where a text differs from the table, the test says why.
 """
 
 # pyright: reportUnusedClass=false
+# what is told is that they cannot be made
 
 from __future__ import annotations
 
@@ -99,7 +100,7 @@ class Desk(Actor[Question]):
 async def test_an_instance_instead_of_a_factory() -> None:
     async with open_system() as system:
         with pytest.raises(TypeError) as caught:
-            await system.spawn(Account())  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType, reportCallIssue]
+            await system.spawn(Account())  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     assert str(caught.value) == (
         "spawn takes a factory, because a restart must build a fresh actor: write spawn(Account, ...)"
     )
@@ -111,7 +112,7 @@ async def test_a_factory_of_something_else() -> None:
         with pytest.raises(
             TypeError, match=r"spawn takes a factory of actors; <class 'dict'> made a dict"
         ):
-            await system.spawn(dict)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType, reportCallIssue]
+            await system.spawn(dict)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
 
 async def test_a_bare_async_function() -> None:
@@ -123,7 +124,7 @@ async def test_a_bare_async_function() -> None:
         with pytest.raises(
             TypeError, match="forgotten is an async function: decorate it with @actor"
         ):
-            await system.spawn(forgotten)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType, reportCallIssue]
+            await system.spawn(forgotten)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
 
 
 def test_a_mutable_default() -> None:

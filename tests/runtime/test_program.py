@@ -178,7 +178,9 @@ class Interpreter:
         self.count += 1
         return Work(sender=sender, n=self.count, kind=kind, ask=ask)
 
-    async def run(self, command: tuple[Any, ...], nursery: trio.Nursery) -> None:  # one a command
+    async def run(  # noqa: PLR0912  # a case for each command
+        self, command: tuple[Any, ...], nursery: trio.Nursery
+    ) -> None:
         """One command."""
         match command:
             case ("tell", name, kind, ask):

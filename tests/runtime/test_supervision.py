@@ -444,7 +444,7 @@ async def test_no_error_text_breaks_its_supervisor(error: Exception) -> None:
 
         @receives
         async def note(self, note: Note, ctx: Context) -> None:
-            error.fields = {"big": 2**70, "text": "\udcff", "huge": "x" * 2_000_000}  # type: ignore[attr-defined]
+            vars(error)["fields"] = {"big": 2**70, "text": "\udcff", "huge": "x" * 2_000_000}
             raise error
 
     async with open_memory_ledger() as ledger:
@@ -466,7 +466,7 @@ async def test_an_error_that_cannot_be_shown_does_not_break_its_supervisor() -> 
         @receives
         async def add(self, add: Add, ctx: Context) -> int:
             error = Secretive()
-            error.__notes__ = "not a list"  # type: ignore[assignment]
+            error.__notes__ = "not a list"  # type: ignore[assignment]  # pyright: ignore[reportAttributeAccessIssue]
             raise error
 
     async with open_system() as system:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Awaitable, Callable
 
 import pytest
 import trio
@@ -219,10 +220,10 @@ async def test_to_stay_a_program_waits_until_the_system_is_stopped() -> None:
                 await system.wait_stopped()
             left = True
 
-        async def stop_later(stop: object) -> None:
+        async def stop_later(stop: Callable[[], Awaitable[None]]) -> None:
             await trio.sleep(3)
             assert not left
-            await stop()  # type: ignore[operator]
+            await stop()
 
         nursery.start_soon(stay)
     assert left

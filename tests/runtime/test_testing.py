@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import trio
 
-from boyd.runtime import Entry, open_memory_ledger, open_system
+from boyd.runtime import Entry, Ledger, open_memory_ledger, open_system
 from boyd.runtime.ledger import ANY
 from boyd.runtime.testing import (
     Hop,
@@ -68,10 +68,10 @@ async def test_a_wire_spy_sees_every_hop_as_msgpack() -> None:
 
 # ---------------------------------------------------------------- faults
 async def test_each_operation_fails_once() -> None:
-    async def scenario(ledger: object) -> int:
+    async def scenario(ledger: Ledger) -> int:
         for n in range(3):
-            await ledger.append("t", [Entry(kind="k", body=b"", id=str(n))], after=ANY)  # type: ignore[attr-defined]
-        return await ledger.tip("t")  # type: ignore[attr-defined, no-any-return]
+            await ledger.append("t", [Entry(kind="k", body=b"", id=str(n))], after=ANY)
+        return await ledger.tip("t")
 
     ends: list[object] = []
     for k in range(1, 100):

@@ -1,7 +1,5 @@
 """Hypothesis strategies that draw types, and values of them."""
 
-# pyright: reportUnknownArgumentType=false, reportUnknownVariableType=false
-
 from __future__ import annotations
 
 import collections.abc
@@ -85,8 +83,8 @@ HASHABLE = [one for one in SCALARS if one[0] is not float]
 
 
 # As calls, since a type checker takes `list[tp]` for an annotation.
-def _of(generic: Any, *parts: Any) -> Any:
-    return generic[parts]
+def _of(generic: object, *parts: object) -> object:
+    return cast("Any", generic)[parts]
 
 
 def _sequence(inner: Typed) -> st.SearchStrategy[Typed]:
@@ -179,7 +177,7 @@ TYPES: st.SearchStrategy[Typed] = st.recursive(
 )
 
 
-def same(one: Any, other: Any) -> bool:
+def same(one: object, other: object) -> bool:
     """Equal, and of the same types all the way down."""
     if one.__class__ is not other.__class__:
         return False
@@ -187,7 +185,8 @@ def same(one: Any, other: Any) -> bool:
         both = cast("tuple[Any, Any]", (one, other))
         return len(both[0]) == len(both[1]) and all(map(same, *both))
     if isinstance(one, dict):
-        return list(one) == list(other) and all(same(one[key], other[key]) for key in one)
+        left, right = cast("tuple[dict[object, object], dict[object, object]]", (one, other))
+        return list(left) == list(right) and all(same(left[key], right[key]) for key in left)
     if attrs.has(one.__class__):
         return all(
             same(getattr(one, f.name), getattr(other, f.name)) for f in attrs.fields(one.__class__)

@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 from random import Random
+from typing import TypedDict, Unpack
 
 import attrs
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from examples.triage.correlate import correlate
 from examples.triage.evidence import MOST_SPANS, Evidence, Named, Span, Spot, joined_spans, merge
-from examples.triage.facts import Action, Fact
+from examples.triage.facts import Action, Fact, What
 from examples.triage.incidents import Board, Incident
 from examples.triage.orient import Said
 from examples.triage.summary import Seen, SourceSummary
@@ -39,20 +40,26 @@ def evidence(source: str, number: int, count: int, *names: str) -> Evidence:
     )
 
 
-def made(source: str, number: int, key: str, what: str = "extend", **more: object) -> Fact:
+class More(TypedDict, total=False):
+    severity: str
+    address: str
+    template: int
+
+
+def made(source: str, number: int, key: str, what: What = "extend", **more: Unpack[More]) -> Fact:
     kind = key.partition(":")[0]
     return Fact(
         source=source,
         number=number,
         line=1 + number * 100,
         action=Action(
-            what=what,  # type: ignore[arg-type]
+            what=what,
             key=key,
             incident="" if what == "quiet" else key,
             why=f"because of {number}",
             kind={"address": "guessing", "device": "disk"}.get(kind, "rate"),
             title=f"About {key}" if what == "open" else "",
-            **more,  # type: ignore[arg-type]
+            **more,
         ),
         by="rules",
         score=0.5 + number / 100,

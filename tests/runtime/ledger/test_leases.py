@@ -315,6 +315,6 @@ async def test_and_no_longer(autojump_clock: MockClock) -> None:
     lease = Lease(thread=T, owner="me", token=1, ttl=9.0)
     begun = trio.current_time()
     with pytest.raises(LedgerUnavailable):
-        async with open_lease(Unreachable(lease), T, owner="me", ttl=9.0):  # type: ignore[arg-type]
+        async with open_lease(Unreachable(lease), T, owner="me", ttl=9.0):  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
             await trio.sleep_forever()
     assert trio.current_time() - begun == pytest.approx(9.0)
