@@ -23,6 +23,7 @@ Rule = Callable[[Source], Iterator[str]]
 PLACES: Final = {
     "trio": ("*",),
     "attrs": ("*",),
+    "outcome": ("runtime/parking.py",),
     "msgpack": ("runtime/wire.py",),
     "cattrs": ("runtime/codec.py",),
     "apsw": ("runtime/ledger/sqlite_database.py",),

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
     from boyd.runtime.context import Context
+    from boyd.runtime.messages import MessageCodec
 
 __all__ = ["Actor", "Handler", "actor", "has_farewell", "is_actor", "receives"]
 
@@ -102,6 +103,7 @@ class Actor(Generic[M]):
     """
 
     __boyd_handlers__: ClassVar[Mapping[type, Handler]] = {}
+    __boyd_codecs__: ClassVar[dict[type, MessageCodec[Any]]] = {}
 
     async def started(self, ctx: Context) -> None:
         """Runs before the first message of each life. An error here is a crash (and `spawn` raises it)."""
@@ -119,6 +121,7 @@ class Actor(Generic[M]):
         accepted = _accepted(cls)
         if accepted is not None and "__boyd_handlers__" not in cls.__dict__:
             cls.__boyd_handlers__ = _handlers(cls, accepted)
+        cls.__boyd_codecs__ = {}
 
 
 def is_actor(thing: object) -> TypeGuard[Actor[Any]]:

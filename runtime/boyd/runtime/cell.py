@@ -13,7 +13,7 @@ import trio
 from boyd.runtime.actor import has_farewell
 from boyd.runtime.context import Context
 from boyd.runtime.crashes import note_crash, report_crash
-from boyd.runtime.envelope import Envelope
+from boyd.runtime.envelope import Envelope, Track
 from boyd.runtime.errors import ActorStopped, AskTimeout, EncodeError
 from boyd.runtime.failure import failure_of, is_answer
 from boyd.runtime.incarnation import Incarnation
@@ -86,13 +86,14 @@ class Cell(Incarnation):
             self._injected = None
             return error
         finally:
-            self._set_idle(idle=False)
+            self._set_busy()
         injected, self._injected = self._injected, None
         return injected
 
     async def _receive(self, ctx: Context) -> None:
-        """Handle messages until told to stop."""
-        queue, dispatcher = self.queue, self.system.dispatcher
+        """Handle messages until told to stop. What a handler raises ends the epoch, unless it is an answer."""
+        queue, dispatcher, spies = self.queue, self.system.dispatcher, self.system.spies
+        actor, handlers = self._actor, self._handlers
         while True:
             for _ in range(dispatcher.batch):
                 if self.is_interrupted:
@@ -100,44 +101,53 @@ class Cell(Incarnation):
                 envelope = queue.take()
                 if envelope is None:
                     break
-                await self._handle(envelope, ctx)
+                track = envelope.track
+                if track is not None and not self._is_wanted(envelope, track):
+                    continue
+                if spies:
+                    self.system.reports.spied(envelope, self)
+                self.current = envelope
+                self.headers = envelope.headers
+                self.deadline = math.inf if track is None else track.deadline
+                try:
+                    message = envelope.codec.decode(envelope.body)
+                    value = await handlers[type(message)](actor, message, ctx)
+                    if track is not None and track.reply is not None:
+                        self._answer(track.reply, value, envelope)
+                except Exception as error:
+                    if not self._is_answered_by(error, envelope):
+                        raise
+                self.current = None
+                self.handled += 1
             if len(queue):
                 await dispatcher.pass_turn()
             elif not self.is_interrupted:
-                self._set_idle(idle=True)
+                self._set_idle()
                 await self.waiter.wait()
 
-    async def _handle(self, envelope: Envelope, ctx: Context) -> None:
-        """Run one handler and settle its ask. What it raises ends the epoch, unless it is an answer."""
-        reply, timer = envelope.reply, envelope.timer
+    def _is_wanted(self, envelope: Envelope, track: Track) -> bool:
+        """Whether anybody still wants a message that is about to be handled."""
+        reply, timer = track.reply, track.timer
         if reply is not None:
             if reply.settled:
                 self.system.dead_letter(envelope, self, "withdrawn")
-                return
+                return False
             reply.began = self.system.now()
         elif timer is not None:
             if timer.cancelled:
-                return
+                return False
             timer.arrived()
-        if self.system.spies:
-            self.system.reports.spied(envelope, self)
-        self.current = envelope
-        self.headers = envelope.headers
-        self.deadline = envelope.deadline
-        try:
-            message = envelope.codec.decode(envelope.body)
-            value = await self._handlers[message.__class__](self._actor, message, ctx)
-            if reply is not None:
-                self._answer(reply, value, envelope)
-        except Exception as error:
-            if reply is None or not self._is_answer(error):
-                raise
-            if reply.settled:
-                self.system.dead_letter(envelope, self, "late")
-            reply.fail(error)
-        self.current = None
-        self.deadline = math.inf
-        self.handled += 1
+        return True
+
+    def _is_answered_by(self, error: Exception, envelope: Envelope) -> bool:
+        """Settle an ask with an error that is its answer; any other is a crash."""
+        reply = envelope.reply
+        if reply is None or not self._is_answer(error):
+            return False
+        if reply.settled:
+            self.system.dead_letter(envelope, self, "late")
+        reply.fail(error)
+        return True
 
     def _is_answer(self, error: Exception) -> bool:
         # Out of time is no crash: the deadline was the asker's, and has told the asker already.
@@ -191,8 +201,7 @@ class Cell(Incarnation):
             if envelope.reply.settled:
                 return False
             envelope.reply.began = None
-        envelope.attempt += 1
-        self.queue.put_back(envelope)
+        self.queue.put_back(envelope.again())
         return True
 
     async def _rest(self, delay: float) -> None:
@@ -224,6 +233,7 @@ class Cell(Incarnation):
     async def _wind_down(self) -> None:
         self.state = "stopping"
         self.headers = self._birth.headers
+        self.deadline = math.inf
         await self._end_life()
         if not self._lively or self.is_killed or not has_farewell(self._actor):
             return
@@ -257,7 +267,7 @@ class Cell(Incarnation):
                 failure=failure_of(self._failure) if self._failure is not None else None,
             )
         )
-        self._set_idle(idle=True)
+        self._set_idle()
         del self._actor  # refs may outlive the actor's state
         del self._birth
         self.started.open()

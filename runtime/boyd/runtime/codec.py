@@ -156,11 +156,18 @@ class TypeCodec:
 
     def encode(self, value: object) -> bytes:
         """Raises EncodeError."""
-        return pack_tree(self.to_tree(value), self.name)
+        try:
+            return pack(self.form.encode(value))
+        except Exception:  # noqa: BLE001  # said again, with the path to what does not fit
+            return pack_tree(self.to_tree(value), self.name)
 
     def decode(self, frame: bytes) -> Any:
         """From bytes of this process."""
-        return self.from_tree(unpack_own(frame))
+        tree = unpack_own(frame)
+        try:
+            return self.form.decode(tree)
+        except Mismatch:
+            return self.from_tree(tree)
 
     def decode_foreign(self, frame: bytes) -> Any:
         """From anybody's bytes. Raises WireError."""

@@ -13,7 +13,9 @@ from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 import trio
-from trio.lowlevel import Abort, RaiseCancelT, Task, current_task, reschedule, wait_task_rescheduled
+from trio.lowlevel import Abort, RaiseCancelT, Task, current_task
+
+from boyd.runtime.parking import park, unpark
 
 __all__ = ["Beginnings", "Dispatcher", "Gate", "TaskDispatcher", "Waiter"]
 
@@ -96,7 +98,7 @@ class Waiter:
         """Wait for a `wake`. Cancelled means that none came."""
         self._task = current_task()
         self._granted = False
-        await wait_task_rescheduled(self._abort)
+        await park(self._abort)
         if self._raise_cancel is not None:
             raise_cancel, self._raise_cancel = self._raise_cancel, None
             raise_cancel()
@@ -105,7 +107,7 @@ class Waiter:
         """For dispatchers: wait to be resumed, this waiter being among the ready ones already."""
         self._task = current_task()
         self._granted = True
-        await wait_task_rescheduled(self._abort)
+        await park(self._abort)
 
     def wake(self) -> None:
         """Let the waiting task go on, when the dispatcher chooses."""
@@ -117,7 +119,7 @@ class Waiter:
         """For dispatchers: run the task now."""
         task, self._task = self._task, None
         if task is not None:
-            reschedule(task)
+            unpark(task)
 
     def give_up(self) -> None:
         """The wait was cancelled, just now: before the task goes on, somebody may act who must know."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, cast
 
 import attrs
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from boyd.runtime.reply import ReplySlot
     from boyd.runtime.timers import Timer
 
-__all__ = ["NO_HEADERS", "Envelope", "Headers"]
+__all__ = ["NO_HEADERS", "Envelope", "Headers", "Track", "sealed"]
 
 
 @attrs.frozen(kw_only=True)
@@ -37,49 +38,63 @@ class Headers:
 NO_HEADERS: Final = Headers()
 
 
-class Envelope:
-    """One message for one receiver. `body` is msgpack, in process too.
+@attrs.define(eq=False)
+class Track:
+    """What is known of a message beyond a plain told one. Few have one, and those pay for it.
 
     Attributes:
-        at: when it was sent.
-        attempt: 1, and one more for each redelivery.
+        reply: where its asker waits.
+        deadline: by when its asker needs it handled.
         reserved: a message of the runtime or of the actor to itself: no overflow policy drops it.
+        attempt: 1, and one more for each redelivery.
         timer: the timer that sent it.
     """
 
-    __slots__ = (
-        "at",
-        "attempt",
-        "body",
-        "codec",
-        "deadline",
-        "headers",
-        "reply",
-        "reserved",
-        "sender",
-        "timer",
-    )
+    reply: ReplySlot | None = None
+    deadline: float = math.inf
+    reserved: bool = False
+    attempt: int = 1
+    timer: Timer | None = None
 
-    def __init__(  # noqa: PLR0917  # by keyword it would take twice as long
-        self,
-        codec: MessageCodec[Any],
-        body: bytes,
-        sender: Ref[Any] | None,
-        headers: Headers,
-        at: float,
-        deadline: float = math.inf,
-        reply: ReplySlot | None = None,
-    ) -> None:
-        self.codec = codec
-        self.body = body
-        self.sender = sender
-        self.headers = headers
-        self.deadline = deadline
-        self.reply = reply
-        self.at = at
-        self.attempt = 1
-        self.reserved = False
-        self.timer: Timer | None = None
+
+class Envelope(NamedTuple):
+    """One message for its receivers. `body` is msgpack, in process too.
+
+    Attributes:
+        at: when it was sent.
+    """
+
+    codec: MessageCodec[Any]
+    body: bytes
+    sender: Ref[Any] | None
+    headers: Headers
+    at: float
+    track: Track | None = None
+
+    @property
+    def reply(self) -> ReplySlot | None:
+        """Where its asker waits."""
+        return None if self.track is None else self.track.reply
+
+    @property
+    def attempt(self) -> int:
+        """1, or more when it was redelivered after a crash."""
+        return 1 if self.track is None else self.track.attempt
+
+    def again(self) -> Envelope:
+        """The same message for one more attempt."""
+        track = Track() if self.track is None else self.track
+        return self._replace(track=attrs.evolve(track, attempt=track.attempt + 1))
 
     def __repr__(self) -> str:
         return f"<{self.codec.name}, {len(self.body)} bytes>"
+
+
+_Fields: TypeAlias = (
+    "tuple[MessageCodec[Any], bytes, Ref[Any] | None, Headers, float, Track | None]"
+)
+sealed: Final = cast(
+    "Callable[[_Fields], Envelope]",
+    partial(tuple.__new__, Envelope),  # pyright: ignore[reportUnknownMemberType]
+)
+"""An envelope of a tuple of its fields, at half the cost of its constructor: it is made for every message."""

@@ -59,7 +59,9 @@ class Inbox(Post, trio.abc.ReceiveChannel[T_co], Generic[T_co]):
     ) -> None:
         overflow = Overflow.DROP_OLDEST if lag is Lag.DROP_OLDEST else Overflow.REJECT
         mailbox = Mailbox(size=size, overflow=overflow)
-        super().__init__(system, path, incarnation, mailbox, kind="Inbox", accepted=kinds)
+        super().__init__(
+            system, path, incarnation, mailbox, kind="Inbox", accepted=kinds, codecs={}
+        )
         self._lag = lag
         self._lagged = 0
         self._disconnected = False
@@ -87,11 +89,11 @@ class Inbox(Post, trio.abc.ReceiveChannel[T_co], Generic[T_co]):
     def end(self) -> None:
         """No more is accepted: the reader finishes what is here, then its channel ends. Idempotent."""
         if not self.closed:
-            self.closed = True
+            self.shut()
             self.queue.refuse_senders()
             self.system.directory.forget(self)
             self.tell_watchers(Terminated(ref=self.ref, reason="stopped"))
-            self.waiter.wake()
+            self.rouse()
 
     async def receive(self) -> T_co:
         """The next message; a checkpoint.
@@ -102,23 +104,30 @@ class Inbox(Post, trio.abc.ReceiveChannel[T_co], Generic[T_co]):
             trio.BusyResourceError: another task is reading.
             trio.ClosedResourceError: it was closed here.
         """
-        await trio.lowlevel.checkpoint_if_cancelled()
         if self._reading:
             raise trio.BusyResourceError("another task is already reading this inbox")
-        if len(self.queue) or self._lagged:
-            await trio.lowlevel.cancel_shielded_checkpoint()
         self._reading = True
         try:
-            while True:
-                try:
-                    return self.receive_nowait()
-                except trio.WouldBlock:
-                    await self.waiter.wait()
+            if self._is_ready():
+                await trio.lowlevel.checkpoint()
+            while not self._is_ready():
+                self.idle = True
+                await self.waiter.wait()
+            return self._next()
         finally:
-            self._reading = False
+            self._reading = self.idle = False
 
     def receive_nowait(self) -> T_co:
         """The next message if it is here already, else raise `trio.WouldBlock`, or as `receive`."""
+        if not self._is_ready():
+            raise trio.WouldBlock
+        return self._next()
+
+    def _is_ready(self) -> bool:
+        """Whether a reader has not to wait: there is a message, or an end."""
+        return len(self.queue) > 0 or self._lagged > 0 or self.closed
+
+    def _next(self) -> T_co:
         if self._shut:
             raise trio.ClosedResourceError("this inbox was closed")
         if self._lagged:
@@ -126,13 +135,12 @@ class Inbox(Post, trio.abc.ReceiveChannel[T_co], Generic[T_co]):
             return cast("T_co", Lagged(count))
         envelope = self.queue.take()
         if envelope is not None:
-            self.system.reports.spied(envelope, self)
+            if self.system.spies:
+                self.system.reports.spied(envelope, self)
             return cast("T_co", envelope.codec.decode(envelope.body))
         if self._disconnected:
             raise trio.BrokenResourceError(f"{self.path} was too slow and was disconnected")
-        if self.closed:
-            raise trio.EndOfChannel
-        raise trio.WouldBlock
+        raise trio.EndOfChannel
 
     async def aclose(self) -> None:
         """Stop receiving; senders learn that it is closed. Idempotent."""
@@ -145,7 +153,7 @@ class Inbox(Post, trio.abc.ReceiveChannel[T_co], Generic[T_co]):
             self._shut = True
             self.end()
             self.close_mailbox("closed")
-            self.waiter.wake()
+            self.rouse()
 
     def statistics(self) -> ActorStatistics:
         """How it is, now."""

@@ -64,7 +64,6 @@ class Incarnation(Post):
         "_end",
         "_failure",
         "_handlers",
-        "_idle",
         "_injected",
         "_lively",
         "_scope",
@@ -110,6 +109,7 @@ class Incarnation(Post):
             birth.mailbox,
             kind=kind.__name__,
             accepted=self._handlers,
+            codecs=kind.__boyd_codecs__,
         )
         self.parent = parent
         self.name = name
@@ -135,7 +135,6 @@ class Incarnation(Post):
         self.is_interrupted = False
         self._lively = False
         self.lived = False
-        self._idle = False
         self._scope = _NO_SCOPE
         system.busy.up()
 
@@ -176,20 +175,20 @@ class Incarnation(Post):
             children=tuple(child.statistics() for child in self.children.values()),
         )
 
-    def deliver(self, envelope: Envelope) -> None:
-        """Accept an envelope whose room is settled, and have it handled."""
-        self.queue.put(envelope)
-        if self._idle:
-            self._set_idle(idle=False)
+    def rouse(self) -> None:
+        """Have its task woken, which is parked."""
+        self._set_busy()
         self.waiter.wake()
 
-    def _set_idle(self, *, idle: bool) -> None:
-        if idle is not self._idle:
-            self._idle = idle
-            if idle:
-                self.system.busy.down()
-            else:
-                self.system.busy.up()
+    def _set_busy(self) -> None:
+        if self.idle:
+            self.idle = False
+            self.system.busy.up()
+
+    def _set_idle(self) -> None:
+        if not self.idle:
+            self.idle = True
+            self.system.busy.down()
 
     def stop(self) -> None:
         """Stop after the message in hand. Idempotent."""
@@ -221,7 +220,7 @@ class Incarnation(Post):
     def _interrupt(self) -> None:
         if self.state != "stopped":
             self.is_interrupted = True
-            self._set_idle(idle=False)
+            self._set_busy()
 
     async def stop_within(self, seconds: float) -> None:
         """Stop, politely for at most `seconds`, then by force. From one of its own handlers: do not wait."""

@@ -48,6 +48,10 @@ class Mailbox:
     overflow: Overflow = Overflow.REJECT
 
 
+def _is_reserved(envelope: Envelope) -> bool:
+    return envelope.track is not None and envelope.track.reserved
+
+
 class MailboxQueue:
     """The user lane of one receiver: FIFO and bounded.
 
@@ -98,9 +102,9 @@ class MailboxQueue:
     def has_room(self) -> bool:
         """Whether one more message may come, before those who wait."""
         return (
-            not self._senders
-            and len(self._items) - self._reserved < self._size
+            len(self._items) - self._reserved < self._size
             and self.bytes < self._max_bytes
+            and not self._senders
         )
 
     def _fits(self) -> bool:
@@ -117,7 +121,7 @@ class MailboxQueue:
         """Accept, without asking for room: callers did, or the envelope is reserved."""
         self._items.append(envelope)
         self.bytes += len(envelope.body)
-        if envelope.reserved:
+        if envelope.track is not None and envelope.track.reserved:
             self._reserved += 1
 
     def put_back(self, envelope: Envelope) -> None:
@@ -125,13 +129,13 @@ class MailboxQueue:
         self._items.appendleft(envelope)
         self.bytes += len(envelope.body)
         self.taken -= 1
-        if envelope.reserved:
+        if _is_reserved(envelope):
             self._reserved += 1
 
     def _pop(self) -> Envelope:
         envelope = self._items.popleft()
         self.bytes -= len(envelope.body)
-        if envelope.reserved:
+        if _is_reserved(envelope):
             self._reserved -= 1
         return envelope
 
@@ -141,7 +145,7 @@ class MailboxQueue:
         spared: list[Envelope] = []
         while self._items and not self._fits():
             envelope = self._pop()
-            (spared if envelope.reserved else dropped).append(envelope)
+            (spared if _is_reserved(envelope) else dropped).append(envelope)
         for envelope in reversed(spared):
             self._items.appendleft(envelope)
             self.bytes += len(envelope.body)
@@ -153,8 +157,11 @@ class MailboxQueue:
         """The oldest message, or None. Room that it leaves goes to the sender that waits longest."""
         if not self._items:
             return None
-        envelope = self._pop()
+        envelope = self._items.popleft()
+        self.bytes -= len(envelope.body)
         self.taken += 1
+        if envelope.track is not None and envelope.track.reserved:
+            self._reserved -= 1
         if self._senders:
             self._admit(self._senders)
         return envelope

@@ -34,7 +34,7 @@ from boyd.runtime.forms.classes import Field, construction, fields_of
 from boyd.runtime.forms.form import Mismatch, bare
 from boyd.runtime.forms.unions import is_union
 from boyd.runtime.generated import compiled
-from boyd.runtime.wire import DEFAULT_LIMITS, Limits, check_tree, pack, unpack_foreign, unpack_own
+from boyd.runtime.wire import DEFAULT_LIMITS, Limits, check_tree, packer, unpack_foreign, unpack_own
 
 __all__ = [
     "MessageCodec",
@@ -234,7 +234,7 @@ def _encoder(codec: MessageCodec[Any], fields: Sequence[Field]) -> Callable[[Any
     def slowly(value: object) -> bytes:
         return pack_tree((codec.index, *codec.tree_codec.to_tree(value)), codec.cls.__name__)
 
-    names: dict[str, Any] = {"pack": pack, "slowly": slowly, "Mismatch": Mismatch}
+    names: dict[str, Any] = {"packer": packer, "slowly": slowly, "Mismatch": Mismatch}
     lines = ["def encode(m):", " try:"]
     parts = [str(codec.index)]
     for n, field in enumerate(fields):
@@ -246,7 +246,7 @@ def _encoder(codec: MessageCodec[Any], fields: Sequence[Field]) -> Callable[[Any
             names[f"h{n}"] = codec_for(field.type).form.encode
             parts.append(f"h{n}(a{n})")
     lines += [
-        f"  return pack(({', '.join(parts)},))",
+        f"  return packer.pack(({', '.join(parts)},))",
         " except (Mismatch, TypeError, ValueError, OverflowError, RecursionError): return slowly(m)",
     ]
     return compiled("encode", lines, names)

@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import trio
 
 from boyd.runtime.dispatcher import Waiter
-from boyd.runtime.envelope import NO_HEADERS, Envelope
+from boyd.runtime.envelope import NO_HEADERS, Envelope, Track, sealed
 from boyd.runtime.errors import ActorStopped, AskTimeout, MailboxFull, NotAccepted
 from boyd.runtime.mailbox import Mailbox, MailboxQueue, Overflow
 from boyd.runtime.messages import MessageCodec, message_codec
-from boyd.runtime.origin import current_headers, origin, waiting_cell
+from boyd.runtime.origin import current_headers, origin, sender_and_headers, waiting_cell
 
 if TYPE_CHECKING:
     from boyd.runtime.ref import Ref
-    from boyd.runtime.reply import ReplySlot
     from boyd.runtime.statistics import ActorStatistics
     from boyd.runtime.system import System
+    from boyd.runtime.timers import Timer
 
 __all__ = ["Post", "current_headers"]
+
+Codecs = dict[type, MessageCodec[Any]]
+_NONE: Final[Codecs] = {}
 
 
 class Post:
@@ -29,8 +32,10 @@ class Post:
 
     Attributes:
         accepted: the message classes that have a handler here.
+        codecs: those of `accepted` that have come already, with how they travel; none once closed.
         kind: the name of what reads this mailbox, for people.
         closed: nothing more is accepted.
+        idle: whoever reads this mailbox is parked, and must be roused.
         asking: the posts that its handler waits for now.
         watchers: who is told when it closes.
         answers: what reads here answers asks.
@@ -40,6 +45,8 @@ class Post:
         "accepted",
         "asking",
         "closed",
+        "codecs",
+        "idle",
         "incarnation",
         "kind",
         "path",
@@ -61,6 +68,7 @@ class Post:
         *,
         kind: str,
         accepted: Mapping[type, object],
+        codecs: Codecs,
     ) -> None:
         from boyd.runtime.ref import Ref
 
@@ -69,9 +77,11 @@ class Post:
         self.incarnation = incarnation
         self.kind = kind
         self.accepted = accepted
+        self.codecs = codecs
         self.queue = MailboxQueue(mailbox)
         self.waiter = Waiter(system.dispatcher)
         self.closed = False
+        self.idle = False
         self.asking: list[Post] = []
         self.watchers: list[Post] = []
         self.ref: Ref[Any] = Ref(system.id, path, incarnation, self)
@@ -83,11 +93,19 @@ class Post:
     # ------------------------------------------------------------------ sending
     def tell(self, message: object) -> None:
         """As `Ref.tell`."""
-        codec = self.codec_of(message)
-        if self.queue.has_room():
-            self.deliver(self.seal(codec, codec.encode(message)))
-        else:
+        codec = self.codecs.get(type(message)) or self.codec_of(message)
+        if not self.queue.has_room():
             self._tell_when_full(codec, message)
+            return
+        body = codec.encode(message)
+        who, now = origin.get(), self.system.now()
+        if who is None:
+            envelope = sealed((codec, body, None, current_headers.get(), now, None))
+        else:
+            envelope = sealed((codec, body, who.ref, who.headers, now, None))
+        self.queue.put(envelope)
+        if self.idle:
+            self.rouse()
 
     def _tell_when_full(self, codec: MessageCodec[Any], message: object) -> None:
         queue = self.queue
@@ -138,7 +156,8 @@ class Post:
             raise NotAccepted(
                 f"{self.path} is {self.kind_text()} and accepts {names}, not {cls.__name__}"
             )
-        return message_codec(cls)
+        codec = self.codecs[cls] = message_codec(cls)
+        return codec
 
     def kind_text(self) -> str:
         """`an Account`, `a Desk`."""
@@ -148,18 +167,9 @@ class Post:
         if self.closed:
             raise ActorStopped(f"{self.path} has stopped")
 
-    def seal(
-        self,
-        codec: MessageCodec[Any],
-        body: bytes,
-        deadline: float = math.inf,
-        reply: ReplySlot | None = None,
-    ) -> Envelope:
+    def seal(self, codec: MessageCodec[Any], body: bytes) -> Envelope:
         """A message from whoever's task this is."""
-        who, now = origin.get(), self.system.now()
-        if who is None:
-            return Envelope(codec, body, None, current_headers.get(), now, deadline, reply)
-        return Envelope(codec, body, who.ref, who.headers, now, deadline, reply)
+        return Envelope(codec, body, *sender_and_headers(), self.system.now())
 
     def drop_oldest(self) -> None:
         """The oldest messages give way to one more."""
@@ -187,22 +197,32 @@ class Post:
     def deliver(self, envelope: Envelope) -> None:
         """Accept an envelope whose room is settled, and have its reader woken."""
         self.queue.put(envelope)
+        if self.idle:
+            self.rouse()
+
+    def rouse(self) -> None:
+        """Have its reader woken, who is parked."""
+        self.idle = False
         self.waiter.wake()
 
-    def reserve(self, message: object) -> Envelope:
+    def reserve(self, message: object, timer: Timer | None = None) -> Envelope:
         """A message of the runtime, or of the actor to itself.
 
         Raises NotAccepted, EncodeError, ActorStopped.
         """
         codec = self.codec_of(message)
-        envelope = self.seal(codec, codec.encode(message))
-        envelope.reserved = True
-        return envelope
+        track = Track(reserved=True, timer=timer)
+        return self.seal(codec, codec.encode(message))._replace(track=track)
 
     # ------------------------------------------------------------------ ending
+    def shut(self) -> None:
+        """Accept nothing more."""
+        self.closed = True
+        self.codecs = _NONE
+
     def close_mailbox(self, reason: str) -> None:
         """No more mail: what is left becomes dead letters, and its askers learn it."""
-        self.closed = True
+        self.shut()
         for envelope in self.queue.close():
             if envelope.reply is not None:
                 name = envelope.codec.cls.__name__
@@ -215,5 +235,4 @@ class Post:
         for watcher in watchers:
             if not watcher.closed and type(end) in watcher.accepted:
                 envelope = watcher.reserve(end)
-                envelope.sender, envelope.headers = None, NO_HEADERS
-                watcher.deliver(envelope)
+                watcher.deliver(envelope._replace(sender=None, headers=NO_HEADERS))

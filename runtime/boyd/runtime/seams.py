@@ -19,7 +19,16 @@ import trio
 if TYPE_CHECKING:
     from boyd.runtime.dispatcher import Dispatcher
 
-__all__ = ["Clock", "Ids", "Offload", "Seams", "SystemClock", "ThreadOffload", "monotonic_ns"]
+__all__ = [
+    "Clock",
+    "Ids",
+    "Offload",
+    "Seams",
+    "SystemClock",
+    "ThreadOffload",
+    "monotonic_ns",
+    "time_of",
+]
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
@@ -42,10 +51,15 @@ class Clock(Protocol):
 class SystemClock:
     """Trio's clock (so that `MockClock` works) and the machine's wall clock."""
 
-    now = staticmethod(trio.current_time)  # called for every message
+    now = staticmethod(trio.current_time)
 
     def wall(self) -> float:
         return time.time()
+
+
+def time_of(clock: Clock) -> Callable[[], float]:
+    """`clock.now`, for the rest of this Trio run. It is called for every message."""
+    return trio.lowlevel.current_clock().current_time if type(clock) is SystemClock else clock.now
 
 
 class Ids:

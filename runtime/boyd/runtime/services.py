@@ -23,7 +23,7 @@ from boyd.runtime.origin import sender_and_headers
 from boyd.runtime.post import Post
 from boyd.runtime.ref import Ref, homes
 from boyd.runtime.reports import Reports
-from boyd.runtime.seams import Seams
+from boyd.runtime.seams import Seams, time_of
 from boyd.runtime.supervision import Terminated
 from boyd.runtime.topics import Topics
 
@@ -60,7 +60,7 @@ class Services:
         self.name = name
         self.seams = seams
         self.clock = seams.clock
-        self.now = seams.clock.now
+        self.now = time_of(seams.clock)
         self.random = seams.random
         self.ask_timeout = ask_timeout
         self.grace = grace
@@ -132,8 +132,9 @@ class Services:
         codec, now = message_codec(kind), self.now()
         body = codec.encode(message)
         sender, headers = sender_and_headers()
+        envelope = Envelope(codec, body, sender, headers, now)
         for inbox in listeners:
-            inbox.offer(Envelope(codec, body, sender, headers, now))
+            inbox.offer(envelope)
 
     # ------------------------------------------------------------------ time, threads, tasks
     async def sleep(self, seconds: float) -> None:

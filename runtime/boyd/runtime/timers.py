@@ -40,9 +40,10 @@ class Timers:
     def start(self, key: str, message: object, after: float) -> None:
         """Have `message` told to the actor. Raises NotAccepted, EncodeError: here, not when it fires."""
         cell = self._cell
-        envelope = cell.reserve(message)
+        timer = Timer(self, key)
+        envelope = cell.reserve(message, timer)
         self.cancel(key)
-        timer = self._running[key] = envelope.timer = Timer(self, key)
+        self._running[key] = timer
         timer.due = cell.system.deadlines.at(
             cell.system.now() + after, lambda: cell.deliver(envelope)
         )

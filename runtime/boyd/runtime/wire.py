@@ -23,6 +23,7 @@ __all__ = [
     "Limits",
     "check_tree",
     "pack",
+    "packer",
     "unpack_foreign",
     "unpack_own",
 ]
@@ -62,7 +63,9 @@ class _PackerOfThread(threading.local):
         self.pack = cast("Callable[[object], bytes]", _msgpack.Packer(autoreset=True).pack)
 
 
-_local = _PackerOfThread()
+packer: Final = _PackerOfThread()
+"""`packer.pack(tree)` is `pack(tree)` without a call in between, for generated code."""
+
 _unpackb = cast("Callable[..., Any]", _msgpack.unpackb)
 
 unpack_own: Final = cast("Callable[[bytes], Any]", _msgpack.unpackb)
@@ -75,7 +78,7 @@ def pack(tree: object) -> bytes:
     Raises:
         TypeError, ValueError, OverflowError: what msgpack says of a tree that is not plain.
     """
-    return _local.pack(tree)
+    return packer.pack(tree)
 
 
 def unpack_foreign(frame: bytes, limits: Limits = DEFAULT_LIMITS) -> Any:  # noqa: ANN401

@@ -7,7 +7,6 @@ import sys
 import threading
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import ExitStack, contextmanager
-from functools import partial
 from pathlib import Path
 
 import apsw
@@ -250,10 +249,14 @@ async def test_a_locked_file_keeps_nobody_from_leaving(tmp_path: Path) -> None:
 async def test_b41_tools_that_hang_in_threads_hold_up_no_commit(tmp_path: Path) -> None:
     seams = Seams()
     release = threading.Event()
+
+    def hang() -> None:
+        release.wait()
+
     busy = int(trio.to_thread.current_default_thread_limiter().total_tokens)
     async with trio.open_nursery() as nursery:
         for _ in range(busy + 1):
-            nursery.start_soon(partial(seams.offload.run, release.wait))
+            nursery.start_soon(seams.offload.run, hang)
         try:
             with trio.fail_after(5):
                 async with open_sqlite_ledger(tmp_path / "l.db", seams=seams) as ledger:
