@@ -4,6 +4,7 @@ import re
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from io import BufferedReader
+from math import inf
 from pathlib import Path
 from typing import Final, cast
 
@@ -12,6 +13,7 @@ import trio
 
 from boyd.actors import Agent, Budget, OpenAI, Pending, Provider, Swarm
 from boyd.actors.cli import console
+from boyd.actors.prices import LIST_PRICES
 from boyd.actors.providers.resolve import model_from
 from boyd.actors.runs.run import Run
 from boyd.runtime import SupervisorDecided, System, open_system
@@ -21,6 +23,7 @@ from .actions import Noted, tools
 from .beat import Beat, LinesRead
 from .gather import gather
 from .lead import Picture, lead
+from .remarks import odd_lines
 from .report import Report
 from .report_json import report_json
 from .reports import NAME
@@ -90,7 +93,7 @@ async def command(
     json
         Print the report as JSON on standard output.
     batch
-        Lines in one cycle of a scout.
+        Lines in one cycle of a scout: fewer show sooner what is found, more take less time.
     max_steps
         At most so many requests to the model.
     max_money
@@ -98,6 +101,7 @@ async def command(
     """
     if not source:
         raise console.UsageError("name at least one log file, folder or - (boyd run triage --help)")
+    check_numbers(batch=batch, max_steps=max_steps, max_money=max_money)
     if json:
         console.keep_stdout_for_data()
     spool = out / f".{_safe(thread)}.stdin"
@@ -110,7 +114,7 @@ async def command(
         ledger=console.ledger_for(ledger, "sqlite:triage.db"),
         thread=thread,
         out=out,
-        model=None if model is None else _provider(model, base_url),
+        model=None if model is None else _provider(model, base_url, max_money),
         batch=batch,
         budget=Budget(steps=max_steps if model else None, money=max_money, calls=None),
         feed=feed,
@@ -123,11 +127,23 @@ async def command(
     return 1 if failed else 0
 
 
-def _provider(model: str, base_url: str | None) -> Provider:
+def check_numbers(*, batch: int, max_steps: int, max_money: float | None) -> None:
+    """Refuse numbers with which nothing could be done."""
+    if batch < 1:
+        raise console.UsageError(f"--batch {batch}: it must be 1 or more")
+    if max_steps < 1:
+        raise console.UsageError(f"--max-steps {max_steps}: it must be 1 or more")
+    if max_money is not None and not 0 < max_money < inf:
+        raise console.UsageError(f"--max-money {max_money:g}: it must be a sum above 0")
+
+
+def _provider(model: str, base_url: str | None, max_money: float | None) -> Provider:
     """The model, known to be usable as far as that can be known before a request. Raises ModelError."""
     provider = model_from(model, base_url=base_url)
     if isinstance(provider, OpenAI):
         provider.check()
+    if max_money is not None and LIST_PRICES.price(provider.name) is None:
+        raise console.UsageError(f"--max-money: the price of {provider.name} is not known")
     return provider
 
 
@@ -298,6 +314,9 @@ def _sum_up(report: Report, options: Options, view: SwarmView, *, finished: bool
             f"{counted(report.instructions, 'instruction')} found in data: "
             "not obeyed (tainted, risk DANGEROUS)"
         )
+    for source in report.sources:
+        for said in odd_lines(source):
+            console.warn(f"{source.name}: {said}")
     for error, sources in _by_error(view.failed).items():
         console.warn(error if error.startswith(sources[0]) else f"{', '.join(sources)}: {error}")
     if report.pending:

@@ -196,6 +196,13 @@ def severity_of(incident: Incident) -> str:
             return plain
 
 
+STATES = {"open": "still going on at the end", "quiet": "over before the end"}
+"""What the states mean, in words."""
+
+DEEDS = {"open": "opened", "extend": "added", "propose_block": "proposed the block"}
+"""What was decided, in words."""
+
+
 def summary_of(incident: Incident) -> str:
     """Return the incident's numbers in one sentence."""
     evidence = incident.evidence
@@ -217,8 +224,9 @@ def summary_of(incident: Incident) -> str:
     if hosts and incident.kind != "disk":
         parts.append(f"mostly on {hosts[0].name}")
     first, last = evidence.first_line, evidence.last_line
-    parts.append(f"line {first:,}" if first == last else f"lines {first:,} to {last:,}")
-    return ", ".join(parts)
+    if first == last:
+        return ", ".join([*parts[evidence.count == 1 :], f"line {first:,}"])
+    return ", ".join([*parts, f"lines {first:,} to {last:,}"])
 
 
 def _level(severity: str) -> int:

@@ -175,6 +175,7 @@ def source(name: str, *seen: str, dated: bool = True) -> SourceSummary:
         name=name,
         shape="syslog",
         lines=100,
+        judged=100,
         batches=1,
         done=True,
         dated=dated,
