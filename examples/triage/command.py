@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from io import BufferedReader
 from math import inf
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Final, cast
 
 import attrs
@@ -26,7 +27,7 @@ from .lead import Picture, lead
 from .remarks import odd_lines
 from .report import Report
 from .report_json import report_json
-from .reports import NAME
+from .reports import NAME, write_files
 from .scout import Rules, scout
 from .sources import Source, expand
 from .spool import Feed
@@ -104,6 +105,7 @@ async def command(
     check_numbers(batch=batch, max_steps=max_steps, max_money=max_money)
     if json:
         console.keep_stdout_for_data()
+    check_folder(out)
     spool = out / f".{_safe(thread)}.stdin"
     feed = Feed(_stdin()) if "-" in source else None
     found = expand(source, spool=str(spool))
@@ -135,6 +137,17 @@ def check_numbers(*, batch: int, max_steps: int, max_money: float | None) -> Non
         raise console.UsageError(f"--max-steps {max_steps}: it must be 1 or more")
     if max_money is not None and not 0 < max_money < inf:
         raise console.UsageError(f"--max-money {max_money:g}: it must be a sum above 0")
+
+
+def check_folder(out: Path) -> None:
+    """Make the folder for the reports, and see that files can be made in it."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=out):
+            pass
+    except OSError as error:
+        why = "is not a folder" if out.exists() and not out.is_dir() else error.strerror or error
+        raise console.UsageError(f"the report cannot be written to {out}: {why}") from None
 
 
 def _provider(model: str, base_url: str | None, max_money: float | None) -> Provider:
@@ -219,7 +232,7 @@ async def watch(
     totals = [await system.offload(_count_lines, one) for one in options.sources]
     names = [one.name for one in options.sources]
     view = SwarmView(system, SWARM, zip(_members(options.sources), names, totals, strict=True))
-    opened = finished = False
+    opened = finished = written = False
     report: Report | None = None
     try:
         async with (
@@ -245,8 +258,21 @@ async def watch(
             with trio.move_on_after(1.0, shield=True):
                 report = await gather(system.ledger, options.thread)
                 _sum_up(report, options, view, finished=finished)
+                written = finished and await _keep(system, report, options)
     assert report is not None, "a finished run is summed up without a limit that it could reach"
-    return report, bool(view.failed)
+    return report, bool(view.failed) or not written
+
+
+async def _keep(system: System, report: Report, options: Options) -> bool:
+    """Make sure that the report is in its files; say where, or why it is not."""
+    try:
+        await system.offload(write_files, report, options.out)
+    except OSError as error:
+        console.warn(f"the report was not written to {options.out}: {error.strerror or error}")
+        console.say(options.hint)
+        return False
+    console.say(f"report: {options.out / NAME}.md and .html")
+    return True
 
 
 async def _listen(system: System, view: SwarmView) -> None:
@@ -324,9 +350,7 @@ def _sum_up(report: Report, options: Options, view: SwarmView, *, finished: bool
             f"{counted(len(report.pending), 'block')} waiting for approval: "
             f"{console.program()} approve {options.thread}{_ledger(options)}"
         )
-    if finished:
-        say(f"report: {options.out / NAME}.md and .html")
-    else:
+    if not finished:
         say(options.hint)
 
 

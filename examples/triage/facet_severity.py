@@ -72,7 +72,7 @@ class Severity:
             said = f"level {level}" if level == FATAL else worst.trouble
             if worst.trouble in GRAVE and level == FATAL:
                 said += f", {worst.trouble}"
-            why = f"{counted(family.failing, 'line')} that count alone ({said})"
+            why = f"{counted(family.failing, 'line')} so grave that one is enough ({said})"
         elif worst.weight >= GRAVE_WEIGHT:
             score = worst.weight - 0.1
             why = f"{counted(family.failing, 'line')} of level {level} ({worst.trouble})"

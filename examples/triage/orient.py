@@ -114,7 +114,7 @@ def _instructions(digest: Digest) -> list[Suspicion]:
         Spot(
             template=-found.line,
             unit="",
-            text=f"({found.shape})",
+            text=f"order to an agent ({found.shape})",
             count=1,
             spans=(Span(first=found.line, last=found.line, count=1),),
             line=found.line,

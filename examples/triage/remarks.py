@@ -25,6 +25,8 @@ def extent(source: SourceSummary) -> str:
 def odd_lines(source: SourceSummary) -> list[str]:
     """What was wrong with lines, worth a word to whoever sent them."""
     bad, said = source.bad, list[str]()
+    if source.done and not source.lines:
+        said.append("it has no lines")
     if cut := bad.get("cut", 0):
         left_out = counted(bad.get("cut bytes", 0), "byte")
         said.append(

@@ -65,6 +65,8 @@ class Report:
     @property
     def finding(self) -> str:
         """What was found, and in how much of the lines."""
+        if not self.lines and not self.failed:
+            return "there was nothing to read"
         if not self.judged:
             return "nothing was judged"
         worst = [
@@ -87,7 +89,7 @@ def make_report(
 ) -> Report:
     """Fold facts and summaries into a report. Neither's order of arrival matters."""
     summaries = tuple(sorted(sources, key=lambda source: source.name))
-    incidents = board.incidents({source.name: source.batches for source in summaries})
+    incidents = board.incidents({source.name: source.lines for source in summaries})
     return Report(
         title=title,
         sources=summaries,

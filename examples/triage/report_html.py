@@ -4,7 +4,8 @@ from html import escape
 
 from .clock import spoken_time
 from .evidence import Evidence, Spot
-from .incidents import DEEDS, SEVERITIES, STATES, Incident
+from .facts import DEEDS
+from .incidents import SEVERITIES, STATES, Incident
 from .remarks import failure_remark, notes
 from .report import Report
 from .report_md import spans_text
@@ -102,7 +103,7 @@ def _incident(number: int, incident: Incident, *, dated: bool) -> str:
                 f'<h3><span class="number">{number}</span>{escape(incident.title)}'
                 f'<span class="badge {incident.severity}">{incident.severity}</span></h3>'
             ),
-            f'<p class="facts">{" · ".join(facts)}</p><p>{escape(incident.summary)}.</p>',
+            f'<p class="facts">{" · ".join(facts)}</p><p>{escape(sentence(incident.summary))}.</p>',
             block,
             _marks(incident.evidence),
             _said(incident),
@@ -158,7 +159,7 @@ def _spot(spot: Spot) -> str:
 
 def _decided(incident: Incident) -> str:
     rows = "".join(
-        f"<li>{escape(made.by)}: {DEEDS.get(made.what, made.what)}, line {made.line:,}. "
+        f"<li>{escape(made.by)}: {DEEDS[made.what]} it, line {made.line:,}. "
         f"<small>{escape(made.why)}</small></li>"
         for made in incident.decided
     )

@@ -4,7 +4,8 @@ import re
 
 from .clock import spoken_time
 from .evidence import Evidence, Span
-from .incidents import DEEDS, STATES, Incident
+from .facts import DEEDS
+from .incidents import STATES, Incident
 from .remarks import failure_remark, notes
 from .report import Report
 from .summary import SourceSummary
@@ -78,7 +79,7 @@ def _incident(at: int, incident: Incident, *, dated: bool, whole: bool = False) 
     parts += [f"- {said.facet} ({said.score:.2f}): {plain(said.why)}" for said in incident.said]
     parts += ["", "Who decided:", ""]
     parts += [
-        f"- {decided.by}: {DEEDS.get(decided.what, decided.what)}, line {decided.line:,}"
+        f"- {decided.by}: {DEEDS[decided.what]} it, line {decided.line:,}"
         for decided in incident.decided[:short]
     ]
     if len(incident.decided) > short:
