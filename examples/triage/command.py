@@ -4,24 +4,21 @@ import re
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from io import BufferedReader
-from math import inf
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import Final, cast
 
 import attrs
 import trio
 
-from boyd.actors import Agent, Budget, OpenAI, Pending, Provider, Swarm
+from boyd.actors import Agent, Budget, Pending, Provider, Swarm
 from boyd.actors.cli import console
-from boyd.actors.prices import LIST_PRICES
-from boyd.actors.providers.resolve import model_from
 from boyd.actors.runs.run import Run
 from boyd.runtime import SupervisorDecided, System, open_system
 from boyd.runtime.system import SUPERVISION_TOPIC
 
 from .actions import Noted, tools
 from .beat import Beat, LinesRead
+from .checks import check_folder, check_numbers, provider_for
 from .gather import gather
 from .lead import Picture, lead
 from .remarks import odd_lines
@@ -116,7 +113,7 @@ async def command(
         ledger=console.ledger_for(ledger, "sqlite:triage.db"),
         thread=thread,
         out=out,
-        model=None if model is None else _provider(model, base_url, max_money),
+        model=None if model is None else provider_for(model, base_url, max_money),
         batch=batch,
         budget=Budget(steps=max_steps if model else None, money=max_money, calls=None),
         feed=feed,
@@ -127,37 +124,6 @@ async def command(
     if json:
         console.emit(report_json(report))
     return 1 if failed else 0
-
-
-def check_numbers(*, batch: int, max_steps: int, max_money: float | None) -> None:
-    """Refuse numbers with which nothing could be done."""
-    if batch < 1:
-        raise console.UsageError(f"--batch {batch}: it must be 1 or more")
-    if max_steps < 1:
-        raise console.UsageError(f"--max-steps {max_steps}: it must be 1 or more")
-    if max_money is not None and not 0 < max_money < inf:
-        raise console.UsageError(f"--max-money {max_money:g}: it must be a sum above 0")
-
-
-def check_folder(out: Path) -> None:
-    """Make the folder for the reports, and see that files can be made in it."""
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        with TemporaryFile(dir=out):
-            pass
-    except OSError as error:
-        why = "is not a folder" if out.exists() and not out.is_dir() else error.strerror or error
-        raise console.UsageError(f"the report cannot be written to {out}: {why}") from None
-
-
-def _provider(model: str, base_url: str | None, max_money: float | None) -> Provider:
-    """The model, known to be usable as far as that can be known before a request. Raises ModelError."""
-    provider = model_from(model, base_url=base_url)
-    if isinstance(provider, OpenAI):
-        provider.check()
-    if max_money is not None and LIST_PRICES.price(provider.name) is None:
-        raise console.UsageError(f"--max-money: the price of {provider.name} is not known")
-    return provider
 
 
 def _stdin() -> BufferedReader:

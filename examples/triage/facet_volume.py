@@ -76,12 +76,19 @@ class Volume:
                 findings.append(silence)
             burst = self._count(digest, bucket)
             if burst:
-                bursts.append((bucket.lines / max(1.0, burst), bucket, burst))
+                # The tail of a burst is ordinary; its middle counts with what came before.
+                own = bucket.lines < 2 * burst
+                lines = bucket.lines if own else self._open_lines
+                bursts.append((lines / burst, bucket, burst))
         if bursts:
             findings.append(_burst(digest, bursts))
         self._marks.extend(digest.marks)
         findings.extend(self._jumps(digest))
         return findings, median(self._closed) if len(self._closed) >= _LEARNING else None
+
+    @property
+    def _open_lines(self) -> int:
+        return self._open.lines if self._open else 0
 
     def _count(self, digest: Digest, bucket: Bucket) -> float:
         """Add a bucket; return what is usual if this one is a burst, else 0."""
@@ -155,8 +162,9 @@ def _burst(digest: Digest, bursts: list[tuple[float, Bucket, float]]) -> Finding
     ratio, bucket, usual = max(bursts, key=lambda burst: (burst[0], -burst[1].start))
     texts = {count.id: count for count in digest.templates}
     top = texts.get(bucket.top)
+    lines = round(ratio * usual)  # with what earlier batches had of this bucket
     why = (
-        f"{bucket.lines:,} lines in {_spoken(digest.width)} where {number(usual)} are usual; "
+        f"{lines:,} lines in {_spoken(digest.width)} where {number(usual)} are usual; "
         f"{percent(bucket.top_lines, bucket.lines)} of them: {top.text[:80] if top else 'mixed'}"
     )
     chosen = [top] if top else list(digest.templates[:1])
@@ -165,7 +173,7 @@ def _burst(digest: Digest, bursts: list[tuple[float, Bucket, float]]) -> Finding
         min(b.first_line for _, b, _ in bursts),
         max(b.last_line for _, b, _ in bursts),
     )
-    strong = ratio >= 10 and bucket.lines >= 200
+    strong = ratio >= 10 and lines >= 200
     return Finding(
         key="burst",
         kind="burst",

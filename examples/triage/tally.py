@@ -79,12 +79,15 @@ def _template(lines: Lines, template: Template, where: list[int]) -> TemplateCou
     )
 
 
-def width_for(times: Iterable[float | None]) -> int:
-    """Return a length of buckets, in seconds, that cuts these times into some dozens."""
+def width_for(times: Iterable[float | None], *, lines: int = 0) -> int:
+    """Return a length of buckets, in seconds, that cuts these times into some dozens.
+
+    With `lines` it is one for so many of them, though fewer are known yet.
+    """
     known = [time for time in times if time is not None]
     if len(known) < 2:
         return 0
-    span = max(known) - min(known)
+    span = (max(known) - min(known)) * max(1.0, lines / len(known))
     return next((width for width in _LADDER if span / width <= 60), _LADDER[-1])
 
 

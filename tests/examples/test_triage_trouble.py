@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from boyd.actors.cli.problems import UsageError
-from examples.triage.command import check_folder, check_numbers
+from examples.triage.checks import check_folder, check_numbers
 from examples.triage.generate import generate
 from tests.examples.test_triage_run import ROOT, boyd
 
