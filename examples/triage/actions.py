@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from boyd.actors import Blackboard, Call, Decision, Effect, Risk, ToolError, current_cycle, tool
 from boyd.runtime import Context, message
 
-from .facts import Action, Fact, fact, suspicion_of
+from .facts import DEEDS, Action, Fact, fact, suspicion_of
 from .orient import Orientation
 from .rules import strong_address
 
@@ -22,6 +22,12 @@ class Noted:
     """A fact of the shared thread: something was decided and done, on this evidence."""
 
     fact: Fact
+
+    def __str__(self) -> str:
+        action = self.fact.action
+        about = action.title or action.incident or action.key
+        place = f"{self.fact.source}, line {self.fact.line:,}"
+        return f"{self.fact.by} {DEEDS[action.what]} {about} ({place}): {action.why}"
 
 
 async def _note(ctx: Context, action: Action) -> str:
@@ -106,6 +112,9 @@ class Blocked:
     address: str
     incident: str
     why: str
+
+    def __str__(self) -> str:
+        return f"{self.address} was put on the block list: {self.why}"
 
 
 def _add_line(path: Path, line: str) -> None:

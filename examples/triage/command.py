@@ -10,20 +10,21 @@ from typing import Final, cast
 import attrs
 import trio
 
-from boyd.actors import Agent, Budget, OpenAI, Pending, Provider, Swarm
+from boyd.actors import Agent, Budget, Pending, Provider, Swarm
 from boyd.actors.cli import console
-from boyd.actors.providers.resolve import model_from
 from boyd.actors.runs.run import Run
 from boyd.runtime import SupervisorDecided, System, open_system
 from boyd.runtime.system import SUPERVISION_TOPIC
 
 from .actions import Noted, tools
 from .beat import Beat, LinesRead
+from .checks import check_folder, check_numbers, provider_for
 from .gather import gather
 from .lead import Picture, lead
+from .remarks import odd_lines
 from .report import Report
 from .report_json import report_json
-from .reports import NAME
+from .reports import NAME, write_files
 from .scout import Rules, scout
 from .sources import Source, expand
 from .spool import Feed
@@ -90,7 +91,7 @@ async def command(
     json
         Print the report as JSON on standard output.
     batch
-        Lines in one cycle of a scout.
+        Lines in one cycle of a scout: fewer show sooner what is found, more take less time.
     max_steps
         At most so many requests to the model.
     max_money
@@ -98,8 +99,10 @@ async def command(
     """
     if not source:
         raise console.UsageError("name at least one log file, folder or - (boyd run triage --help)")
+    check_numbers(batch=batch, max_steps=max_steps, max_money=max_money)
     if json:
         console.keep_stdout_for_data()
+    check_folder(out)
     spool = out / f".{_safe(thread)}.stdin"
     feed = Feed(_stdin()) if "-" in source else None
     found = expand(source, spool=str(spool))
@@ -110,7 +113,7 @@ async def command(
         ledger=console.ledger_for(ledger, "sqlite:triage.db"),
         thread=thread,
         out=out,
-        model=None if model is None else _provider(model, base_url),
+        model=None if model is None else provider_for(model, base_url, max_money),
         batch=batch,
         budget=Budget(steps=max_steps if model else None, money=max_money, calls=None),
         feed=feed,
@@ -121,14 +124,6 @@ async def command(
     if json:
         console.emit(report_json(report))
     return 1 if failed else 0
-
-
-def _provider(model: str, base_url: str | None) -> Provider:
-    """The model, known to be usable as far as that can be known before a request. Raises ModelError."""
-    provider = model_from(model, base_url=base_url)
-    if isinstance(provider, OpenAI):
-        provider.check()
-    return provider
 
 
 def _stdin() -> BufferedReader:
@@ -203,7 +198,7 @@ async def watch(
     totals = [await system.offload(_count_lines, one) for one in options.sources]
     names = [one.name for one in options.sources]
     view = SwarmView(system, SWARM, zip(_members(options.sources), names, totals, strict=True))
-    opened = finished = False
+    opened = finished = written = False
     report: Report | None = None
     try:
         async with (
@@ -229,8 +224,21 @@ async def watch(
             with trio.move_on_after(1.0, shield=True):
                 report = await gather(system.ledger, options.thread)
                 _sum_up(report, options, view, finished=finished)
+                written = finished and await _keep(system, report, options)
     assert report is not None, "a finished run is summed up without a limit that it could reach"
-    return report, bool(view.failed)
+    return report, bool(view.failed) or not written
+
+
+async def _keep(system: System, report: Report, options: Options) -> bool:
+    """Make sure that the report is in its files; say where, or why it is not."""
+    try:
+        await system.offload(write_files, report, options.out)
+    except OSError as error:
+        console.warn(f"the report was not written to {options.out}: {error.strerror or error}")
+        console.say(options.hint)
+        return False
+    console.say(f"report: {options.out / NAME}.md and .html")
+    return True
 
 
 async def _listen(system: System, view: SwarmView) -> None:
@@ -298,6 +306,9 @@ def _sum_up(report: Report, options: Options, view: SwarmView, *, finished: bool
             f"{counted(report.instructions, 'instruction')} found in data: "
             "not obeyed (tainted, risk DANGEROUS)"
         )
+    for source in report.sources:
+        for said in odd_lines(source):
+            console.warn(f"{source.name}: {said}")
     for error, sources in _by_error(view.failed).items():
         console.warn(error if error.startswith(sources[0]) else f"{', '.join(sources)}: {error}")
     if report.pending:
@@ -305,9 +316,7 @@ def _sum_up(report: Report, options: Options, view: SwarmView, *, finished: bool
             f"{counted(len(report.pending), 'block')} waiting for approval: "
             f"{console.program()} approve {options.thread}{_ledger(options)}"
         )
-    if finished:
-        say(f"report: {options.out / NAME}.md and .html")
-    else:
+    if not finished:
         say(options.hint)
 
 

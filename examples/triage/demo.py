@@ -33,6 +33,8 @@ async def demo(*, seed: int = 7, lines: int = 120_000, out: Path = FOLDER) -> in
     out
         The folder for logs, ledger and reports.
     """
+    if lines < 1:
+        raise console.UsageError(f"--lines {lines}: it must be 1 or more")
     logs = out / "logs"
     ledger = f"sqlite:{out / 'demo.db'}"
     await trio.Path(out).mkdir(parents=True, exist_ok=True)

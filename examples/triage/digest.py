@@ -55,13 +55,24 @@ class Bucket:
 class UnitCount:
     """The lines of one program, service or part. Cells are (bucket start, lines, failing).
 
-    Failing are those that the unit itself is to blame for, not refused logins and the like.
+    Failing are those that the unit itself is to blame for, not refused logins and the like; `spans`
+    are the first and the last failing line of each cell, zeros where it has none.
     """
 
     name: str
     lines: int
     failing: int
     cells: tuple[tuple[int, int, int], ...]
+    spans: tuple[tuple[int, int], ...] = ()
+
+    def failing_between(self, start: int, end: int) -> tuple[int, int] | None:
+        """The first and the last failing line in the cells from one start to another."""
+        found = [
+            span
+            for (at, _, _), span in zip(self.cells, self.spans, strict=False)
+            if start <= at <= end and span[0]
+        ]
+        return (min(found)[0], max(last for _, last in found)) if found else None
 
 
 @attrs.frozen(kw_only=True)

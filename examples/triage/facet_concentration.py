@@ -11,7 +11,7 @@ import attrs
 from .digest import Digest, EntityCount
 from .entities import ADDRESS_KIND, DEVICE, HOST, UNIT, USER
 from .evidence import Evidence, Named, merge, of_entity
-from .readings import Finding, Reading, by_score
+from .readings import Finding, Reading, by_score, faded
 from .text import counted, listed, percent
 
 GUESSING, PROBING = "guessing", "probing"
@@ -39,7 +39,7 @@ class _Known:
 
 
 class Concentration:
-    """Remembers the trouble of each entity, fading from batch to batch; bounded in number."""
+    """Remembers the trouble of each entity, fading with the lines; bounded in number."""
 
     name = "concentration"
 
@@ -50,9 +50,10 @@ class Concentration:
     def recall(self, digest: Digest) -> None:
         """Know what was known after this digest."""
         kept: dict[tuple[str, str], _Known] = {}
+        left = faded(_FADE, digest.lines)
         for key, known in self._known.items():
-            known.points *= _FADE
-            known.success *= _FADE
+            known.points *= left
+            known.success *= left
             if known.points > 0.2 or known.success > 0.2:
                 kept[key] = known
         for entity in digest.entities:

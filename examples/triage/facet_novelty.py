@@ -14,12 +14,12 @@ LEARNING = 1_000
 """So many lines must have been read before anything counts as new."""
 
 _NOISY_SHARE = 0.3
-_NOISY_BATCHES = 3
+_NOISY_LINES = 3_000
 _MANY = 8
 
 
 class Novelty:
-    """Remembers which templates were seen, and for how many batches one of them filled the log."""
+    """Remembers which templates were seen, and for how many lines one of them has filled the log."""
 
     name = "novelty"
 
@@ -36,7 +36,7 @@ class Novelty:
         filling: dict[int, int] = {}
         for count in digest.templates:
             if not count.failing and count.count >= _NOISY_SHARE * digest.lines:
-                filling[count.id] = self._filling.get(count.id, 0) + 1
+                filling[count.id] = self._filling.get(count.id, 0) + digest.lines
         self._filling = filling
 
     def read(self, digest: Digest) -> Reading:
@@ -89,5 +89,5 @@ class Novelty:
                 share=round(count.count / digest.lines, 3),
             )
             for count in digest.templates
-            if self._filling.get(count.id, 0) >= _NOISY_BATCHES
+            if self._filling.get(count.id, 0) >= _NOISY_LINES
         )

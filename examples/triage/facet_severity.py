@@ -8,7 +8,7 @@ from .digest import Digest
 from .evidence import of_templates
 from .families import Family, families
 from .levels import ERROR, FATAL
-from .readings import Finding, Reading, by_score
+from .readings import Finding, Reading, by_score, faded
 from .text import counted, percent
 from .words import DENIED, GRAVE, LOGIN, PROBE
 
@@ -20,7 +20,7 @@ _MOST = 2_000
 
 
 class Severity:
-    """Remembers how often each family of failures came, fading from batch to batch."""
+    """Remembers how often each family of failures came, fading with the lines."""
 
     name = "severity"
 
@@ -51,8 +51,9 @@ class Severity:
         )
 
     def _remember(self, digest: Digest, groups: tuple[Family, ...]) -> None:
-        self._lines = self._lines * _FADE + digest.lines
-        recent = {key: count * _FADE for key, count in self._recent.items() if count > 0.1}
+        left = faded(_FADE, digest.lines)
+        self._lines = self._lines * left + digest.lines
+        recent = {key: count * left for key, count in self._recent.items() if count > 0.1}
         for family in groups:
             recent[family.key] = recent.get(family.key, 0.0) + family.failing
         if len(recent) > _MOST:
@@ -71,7 +72,7 @@ class Severity:
             said = f"level {level}" if level == FATAL else worst.trouble
             if worst.trouble in GRAVE and level == FATAL:
                 said += f", {worst.trouble}"
-            why = f"{counted(family.failing, 'line')} that count alone ({said})"
+            why = f"{counted(family.failing, 'line')} so grave that one is enough ({said})"
         elif worst.weight >= GRAVE_WEIGHT:
             score = worst.weight - 0.1
             why = f"{counted(family.failing, 'line')} of level {level} ({worst.trouble})"

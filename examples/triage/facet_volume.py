@@ -10,7 +10,7 @@ from statistics import median
 
 import attrs
 
-from .digest import Bucket, Digest, Mark
+from .digest import Bucket, Digest, Mark, UnitCount
 from .evidence import Evidence, Spot, of_templates
 from .rates import Jump, UnitRate
 from .readings import Finding, Reading, by_score
@@ -76,12 +76,19 @@ class Volume:
                 findings.append(silence)
             burst = self._count(digest, bucket)
             if burst:
-                bursts.append((bucket.lines / max(1.0, burst), bucket, burst))
+                # The tail of a burst is ordinary; its middle counts with what came before.
+                own = bucket.lines < 2 * burst
+                lines = bucket.lines if own else self._open_lines
+                bursts.append((lines / burst, bucket, burst))
         if bursts:
             findings.append(_burst(digest, bursts))
         self._marks.extend(digest.marks)
         findings.extend(self._jumps(digest))
         return findings, median(self._closed) if len(self._closed) >= _LEARNING else None
+
+    @property
+    def _open_lines(self) -> int:
+        return self._open.lines if self._open else 0
 
     def _count(self, digest: Digest, bucket: Bucket) -> float:
         """Add a bucket; return what is usual if this one is a burst, else 0."""
@@ -145,7 +152,7 @@ class Volume:
                 rate = self._units[count.name] = UnitRate()
             jump = rate.follow(count.cells)
             if jump is not None:
-                finding = _jump(digest, count.name, jump, self._marks)
+                finding = _jump(digest, count, jump, self._marks)
                 if finding is not None:
                     findings.append(finding)
         return findings
@@ -155,8 +162,9 @@ def _burst(digest: Digest, bursts: list[tuple[float, Bucket, float]]) -> Finding
     ratio, bucket, usual = max(bursts, key=lambda burst: (burst[0], -burst[1].start))
     texts = {count.id: count for count in digest.templates}
     top = texts.get(bucket.top)
+    lines = round(ratio * usual)  # with what earlier batches had of this bucket
     why = (
-        f"{bucket.lines:,} lines in {_spoken(digest.width)} where {number(usual)} are usual; "
+        f"{lines:,} lines in {_spoken(digest.width)} where {number(usual)} are usual; "
         f"{percent(bucket.top_lines, bucket.lines)} of them: {top.text[:80] if top else 'mixed'}"
     )
     chosen = [top] if top else list(digest.templates[:1])
@@ -165,7 +173,7 @@ def _burst(digest: Digest, bursts: list[tuple[float, Bucket, float]]) -> Finding
         min(b.first_line for _, b, _ in bursts),
         max(b.last_line for _, b, _ in bursts),
     )
-    strong = ratio >= 10 and bucket.lines >= 200
+    strong = ratio >= 10 and lines >= 200
     return Finding(
         key="burst",
         kind="burst",
@@ -183,17 +191,17 @@ def _burst(digest: Digest, bursts: list[tuple[float, Bucket, float]]) -> Finding
     )
 
 
-def _jump(digest: Digest, unit: str, jump: Jump, marks: deque[Mark]) -> Finding | None:
+def _jump(digest: Digest, of: UnitCount, jump: Jump, marks: deque[Mark]) -> Finding | None:
+    unit = of.name
     bad = [
         count
         for count in digest.templates
         if count.unit == unit and count.failing and not count.by_actor
     ]
-    inside = [bucket for bucket in digest.buckets if jump.start <= bucket.start <= jump.end]
-    if not bad or not inside:
+    inside = of.failing_between(jump.start, jump.end)
+    if not bad or inside is None:
         return None
-    first = min(bucket.first_line for bucket in inside)
-    last = max(bucket.last_line for bucket in inside)
+    first, last = inside
     why = (
         f"{percent(jump.failing, jump.lines)} of the lines of {unit} fail, "
         f"{percent(jump.usual * 1000, 1000)} did before"
@@ -203,6 +211,8 @@ def _jump(digest: Digest, unit: str, jump: Jump, marks: deque[Mark]) -> Finding 
         why += f"; shortly before, line {before[-1].line:,}: {before[-1].text[:100]}"
     worst = max(bad, key=lambda count: (count.failing, count.weight, -count.id))
     evidence = _between(of_templates(digest, bad), first, last)
+    begin = _later(evidence.first_time, jump.start)
+    end = _earlier(evidence.last_time, jump.end + digest.width)
     return Finding(
         key=f"rate:{unit}",
         kind="rate",
@@ -211,8 +221,8 @@ def _jump(digest: Digest, unit: str, jump: Jump, marks: deque[Mark]) -> Finding 
         evidence=attrs.evolve(
             evidence,
             count=jump.failing,
-            first_time=_later(evidence.first_time, jump.start),
-            last_time=_earlier(evidence.last_time, jump.end + digest.width),
+            first_time=next((c.first_time for c in bad if c.first_line == first), begin),
+            last_time=next((c.last_time for c in bad if c.last_line == last), end),
             marks=tuple(before[-2:]),
         ),
         trouble=worst.trouble,
@@ -243,7 +253,7 @@ def _between(evidence: Evidence, first: int, last: int) -> Evidence:
                 attrs.evolve(
                     spot,
                     spans=spans,
-                    line=spot.line if inside else spans[0].first,
+                    line=spot.line if inside else spans[-1].last,
                     sample=spot.sample if inside else "",
                 )
             )

@@ -4,6 +4,7 @@ A fact is placed by source and line, never by the moment it was written down, so
 arrive in any order and more than once.
 """
 
+from collections.abc import Mapping
 from typing import Literal
 
 import attrs
@@ -12,6 +13,13 @@ from .evidence import Evidence
 from .orient import Orientation, Said, Suspicion
 
 What = Literal["open", "extend", "quiet", "propose_block"]
+DEEDS: Mapping[What, str] = {
+    "open": "opened",
+    "extend": "added to",
+    "quiet": "quieted",
+    "propose_block": "proposed a block for",
+}
+"""What was decided, in words; what it was about follows."""
 
 
 @attrs.frozen(kw_only=True)

@@ -5,15 +5,23 @@ what is new is read. What it comes to depends on what stands in the ledger, not 
 which the scouts came to it.
 """
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Callable
+from typing import Final, TypeVar
 
 import attrs
 
-from boyd.actors import MemberFinished, Question, SwarmStarted, questions_of, read_products
+from boyd.actors import (
+    Decision,
+    MemberFinished,
+    Product,
+    Question,
+    SwarmStarted,
+    questions_of,
+    read_products,
+)
 from boyd.runtime import Ledger
 
-from .actions import Blocked, Noted
+from .actions import Blocked, Noted, actions_of
 from .digest import Digest
 from .facts import Action, Fact
 from .incidents import Board, Incident
@@ -21,6 +29,7 @@ from .report import Report, make_report
 from .summary import SourceSummary, Summing
 
 LEAD: Final = "lead"
+P = TypeVar("P")
 
 
 @attrs.frozen(kw_only=True)
@@ -45,7 +54,8 @@ class Gathering:
         self.blocked: set[str] = set()
         self._board = Board()
         self._sums: dict[str, Summing] = {}
-        self._read: dict[str, int] = {}
+        self._proposed: dict[tuple[str, str], int] = {}
+        self._read: dict[tuple[str, str], int] = {}
 
     @property
     def complete(self) -> bool:
@@ -62,11 +72,12 @@ class Gathering:
         """What was found out so far, with the questions that stand open."""
         board = Board()
         board.add(self._board.facts())
-        deciders = {fact.source: fact.by for fact in self._board.facts()}
         for member, summing in self._sums.items():
             for question in await questions_of(self.ledger, f"{self.thread}/{member}"):
-                if (asked := _proposal(question, summing.name, deciders)) is not None:
-                    board.add([asked])
+                address = _address_of(question)
+                if address:
+                    number = self._proposed.get((member, address), 0)
+                    board.add([_proposal(question, address, summing.name, number, self._board)])
             summing.error = self.finished.get(member, "")
         return make_report(board, [summing.summary() for summing in self._sums.values()])
 
@@ -102,19 +113,35 @@ class Gathering:
             self.seq = entries[-1].seq
 
     async def _read_member(self, member: str) -> None:
-        thread, after = f"{self.thread}/{member}", self._read.get(member, 0)
-        summing = self._sums.setdefault(member, Summing(member))
+        summing = self._sums.setdefault(member, Summing(member.removeprefix("scout-")))
+
+        def observed(digest: Product[Digest]) -> None:
+            summing.name = digest.value.source
+            summing.add(digest.value)
+
+        def decided(decision: Product[Decision]) -> None:
+            summing.decided(decision.cycle)
+            for action in actions_of(decision.value):
+                if action.what == "propose_block":
+                    self._proposed.setdefault((member, action.address), decision.cycle - 1)
+
+        await self._follow(member, "observe", Digest, observed)
+        await self._follow(member, "decide", Decision, decided)
+
+    async def _follow(
+        self, member: str, phase: str, kind: type[P], saw: Callable[[Product[P]], None]
+    ) -> None:
+        """See what a phase of a member has made since the last time."""
         while True:
+            after = self._read.get((member, phase), 0)
             products, read = await read_products(
-                self.ledger, thread, "observe", Digest, after=after
+                self.ledger, f"{self.thread}/{member}", phase, kind, after=after
             )
             for product in products:
-                summing.name = product.value.source
-                summing.add(product.value)
+                saw(product)
             if read == after:
-                break
-            after = read
-        self._read[member] = after
+                return
+            self._read[member, phase] = read
 
 
 def _bare(incident: Incident) -> Incident:
@@ -122,19 +149,34 @@ def _bare(incident: Incident) -> Incident:
     return attrs.evolve(incident, evidence=evidence, said=(), decided=(), points=())
 
 
-def _proposal(question: Question, source: str, deciders: Mapping[str, str]) -> Fact | None:
-    """An open proposal to block an address, as a fact for the report; None for anything else."""
+def _address_of(question: Question) -> str:
+    """The address that an open question proposes to block; empty for any other question."""
     call = question.asked.pending.call
     if call is None or call.tool != "propose_block" or not question.is_open:
-        return None
-    address = str(call.arguments.get("address", ""))
-    incident = str(call.arguments.get("incident", "")) or f"address:{address}"
-    why = str(call.arguments.get("why", ""))
+        return ""
+    return str(call.arguments.get("address", ""))
+
+
+def _proposal(question: Question, address: str, source: str, number: int, board: Board) -> Fact:
+    """An open proposal as a fact for the report, at the line of the evidence that it rests on."""
+    call = question.asked.pending.call
+    assert call is not None, "only calls are proposals"
+    key = f"address:{address}"
+    about = [fact for fact in board.facts() if fact.source == source and fact.action.key == key]
+    rests_on = next((fact for fact in about if fact.number >= number), None)
     action = Action(
-        what="propose_block", key=f"address:{address}", incident=incident, why=why, address=address
+        what="propose_block",
+        key=key,
+        incident=str(call.arguments.get("incident", "")) or key,
+        why=str(call.arguments.get("why", "")),
+        address=address,
     )
     return Fact(
-        source=source, number=1 << 30, line=0, action=action, by=deciders.get(source, "rules")
+        source=source,
+        number=number,
+        line=rests_on.line if rests_on else 1,
+        action=action,
+        by=rests_on.by if rests_on else "rules",
     )
 
 

@@ -5,13 +5,13 @@ from collections.abc import Iterable, Mapping
 import attrs
 
 from .evidence import Evidence, merge
-from .facts import Fact
+from .facts import Fact, What
 from .rules import Known, known_after
 from .text import clean, counted, listed
 
 SEVERITIES = ("low", "medium", "high", "critical")
 _MOST_SAID, _MOST_DECIDED, _MOST_POINTS = 8, 8, 80
-_QUIET_AFTER = 2
+_LATE = 0.9
 _PLAIN = {
     "guessing": "medium",
     "probing": "low",
@@ -41,7 +41,7 @@ class Decided:
     """Who decided what about the incident, and why."""
 
     by: str
-    what: str
+    what: What
     why: str
     line: int
 
@@ -62,7 +62,7 @@ class Incident:
     """Something that needs a person, with all that is known about it.
 
     The key is unique in a report. `state` is `open` while evidence still came in the last
-    batches of its source, else `quiet`. `block` is an address whose block was proposed; it is
+    tenth of the lines that were read, else `quiet`. `block` is an address whose block was proposed; it is
     pending until somebody approves, and nothing here carries it out.
     """
 
@@ -111,11 +111,11 @@ class Board:
         """Return all facts by source and place."""
         return tuple(self._facts[place] for place in sorted(self._facts))
 
-    def incidents(self, batches: Mapping[str, int] | None = None) -> tuple[Incident, ...]:
+    def incidents(self, lines: Mapping[str, int] | None = None) -> tuple[Incident, ...]:
         """Fold the facts into incidents, the worst first.
 
         Args:
-            batches: how many batches of each source were read, to tell what is still going on.
+            lines: how many lines of each source were read, to tell what is still going on.
         """
         groups: dict[tuple[str, str], list[Fact]] = {}
         for fact in self.facts():
@@ -124,7 +124,7 @@ class Board:
         found = [
             incident
             for (source, key), facts in groups.items()
-            if (incident := fold(key, facts, batches=(batches or {}).get(source, 0)))
+            if (incident := fold(key, facts, lines=(lines or {}).get(source, 0)))
         ]
         return tuple(sorted(found, key=rank))
 
@@ -139,7 +139,7 @@ def rank(incident: Incident) -> tuple[int, float, str, int, str]:
     return worst, -incident.score, incident.source, incident.evidence.first_line, incident.key
 
 
-def fold(key: str, facts: list[Fact], *, batches: int) -> Incident | None:
+def fold(key: str, facts: list[Fact], *, lines: int) -> Incident | None:
     """Make one incident of its facts, given in order of their place."""
     told = [fact for fact in facts if fact.evidence is not None]
     evidence: Evidence | None = None
@@ -154,7 +154,6 @@ def fold(key: str, facts: list[Fact], *, batches: int) -> Incident | None:
     for fact in told:
         for name, count in fact.numbers.items():
             numbers[name] = numbers.get(name, 0) + count
-    last = max(fact.number for fact in told)
     incident = Incident(
         key=f"{opened.source}/{key}",
         source=opened.source,
@@ -162,7 +161,7 @@ def fold(key: str, facts: list[Fact], *, batches: int) -> Incident | None:
         title=clean(opened.action.title or key, 160),
         summary="",
         severity=_PLAIN.get(kind, "medium"),
-        state="open" if last >= batches - _QUIET_AFTER else "quiet",
+        state="open" if evidence.last_line > _LATE * lines else "quiet",
         score=max(fact.score for fact in told),
         evidence=evidence,
         trouble=opened.trouble,
@@ -196,6 +195,10 @@ def severity_of(incident: Incident) -> str:
             return plain
 
 
+STATES = {"open": "still going on at the end", "quiet": "over before the end"}
+"""What the states mean, in words."""
+
+
 def summary_of(incident: Incident) -> str:
     """Return the incident's numbers in one sentence."""
     evidence = incident.evidence
@@ -217,8 +220,9 @@ def summary_of(incident: Incident) -> str:
     if hosts and incident.kind != "disk":
         parts.append(f"mostly on {hosts[0].name}")
     first, last = evidence.first_line, evidence.last_line
-    parts.append(f"line {first:,}" if first == last else f"lines {first:,} to {last:,}")
-    return ", ".join(parts)
+    if first == last:
+        return ", ".join([*parts[evidence.count == 1 :], f"line {first:,}"])
+    return ", ".join([*parts, f"lines {first:,} to {last:,}"])
 
 
 def _level(severity: str) -> int:

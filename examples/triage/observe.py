@@ -21,6 +21,11 @@ from .tally import (
 )
 from .templates import Templates
 
+FULL_BATCH = 2_000
+"""Lines of a batch, if nobody wants it otherwise."""
+
+_FIRST_LIVE = 50
+
 
 class Digester:
     """Turns the batches of one source into digests, in order.
@@ -52,7 +57,7 @@ class Digester:
         first = self.position.line + 1
         lines = self._columns(batch.lines, first)
         if not self._width:
-            self._width = width_for(lines.times)
+            self._width = width_for(lines.times, lines=0 if batch.done else FULL_BATCH)
         starts = buckets_of(lines.times, self._width)
         counts, more = template_counts(lines, self._templates.template)
         instructions, instruction_count = find_instructions(
@@ -124,7 +129,7 @@ class Observe:
     """The observer of one source: `recall` what was digested before, then `next` until `done`."""
 
     def __init__(
-        self, source: Source, *, batch_lines: int = 2000, feed: Feed | None = None
+        self, source: Source, *, batch_lines: int = FULL_BATCH, feed: Feed | None = None
     ) -> None:
         """Read `source` in batches; `feed` is the live standard input, if that is the source."""
         self.source = source
@@ -152,12 +157,24 @@ class Observe:
         Raises:
             SourceError: the source cannot be read any further.
         """
-        batch = self._reader.read(self._digester.position, max_lines=self._batch_lines)
+        position, most = self._digester.position, self._batch_lines
+        if self.source.kind == "stdin":
+            most = min(most, live_batch(position.line))
+        batch = self._reader.read(position, max_lines=most)
         return self._digester.digest(self.source.name, batch)
 
     def close(self) -> None:
         """Let go of the file."""
         self._reader.close()
+
+
+def live_batch(read: int) -> int:
+    """How many lines to wait for on standard input, behind so many that were read.
+
+    What is new there waits for a tenth of what came before, so the first findings show soon. It
+    depends on the place in the stream alone: however the lines arrive, they are cut alike.
+    """
+    return max(_FIRST_LIVE, read // 10)
 
 
 def _bad(batch: Batch, lines: Lines) -> dict[str, int]:

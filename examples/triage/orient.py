@@ -114,7 +114,7 @@ def _instructions(digest: Digest) -> list[Suspicion]:
         Spot(
             template=-found.line,
             unit="",
-            text=f"({found.shape})",
+            text=f"order to an agent ({found.shape})",
             count=1,
             spans=(Span(first=found.line, last=found.line, count=1),),
             line=found.line,
@@ -124,7 +124,12 @@ def _instructions(digest: Digest) -> list[Suspicion]:
     )
     lines = [found.line for found in digest.instructions]
     times = [found.time for found in digest.instructions if found.time is not None]
-    why = f"{counted(digest.instruction_count, 'line')} that read like orders to an agent"
+    many = digest.instruction_count
+    why = (
+        "1 line that reads like an order to an agent"
+        if many == 1
+        else f"{many:,} lines that read like orders to an agent"
+    )
     return [
         Suspicion(
             key="instruction",

@@ -70,6 +70,7 @@ def analyse(sources: Iterable[Source], *, batch_lines: int = 2000) -> Report:
                 summing.error = str(error)
                 continue
             summing.add(digest)
+            summing.decided(digest.number + 1)
             board.add(facts)
         waiting = [lane for lane in waiting if not lane.done and not sums[lane.source.name].error]
     for lane in lanes:

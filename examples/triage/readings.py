@@ -48,6 +48,15 @@ class Reading:
     noisy: tuple[Noisy, ...] = ()
 
 
+FADE_LINES = 2_000
+"""Behind so many lines a count has faded by its whole factor; how they were batched is all one."""
+
+
+def faded(factor: float, lines: int) -> float:
+    """What is left of a count after so many lines."""
+    return float(factor ** (lines / FADE_LINES))
+
+
 def by_score(findings: list[Finding], most: int = 60) -> tuple[Finding, ...]:
     """Return the findings in a fixed order, the strongest first, and not too many."""
     return tuple(sorted(findings, key=lambda f: (-f.score, f.key))[:most])

@@ -8,7 +8,7 @@ from .correlate import Campaign, correlate
 from .facts import Fact
 from .incidents import SEVERITIES, Board, Incident
 from .summary import SourceSummary
-from .text import counted
+from .text import counted, listed
 
 
 @attrs.frozen(kw_only=True)
@@ -26,6 +26,16 @@ class Report:
     def lines(self) -> int:
         """How many lines were read."""
         return sum(source.lines for source in self.sources)
+
+    @property
+    def judged(self) -> int:
+        """About how many of them something was decided."""
+        return sum(source.judged for source in self.sources)
+
+    @property
+    def failed(self) -> tuple[SourceSummary, ...]:
+        """The sources that could not be read or judged to their end."""
+        return tuple(source for source in self.sources if source.error)
 
     @property
     def pending(self) -> tuple[Incident, ...]:
@@ -49,14 +59,29 @@ class Report:
     def headline(self) -> str:
         """The result in one sentence."""
         read = f"{counted(self.lines, 'line')} of {counted(len(self.sources), 'source')}"
-        if not self.incidents:
-            return f"{read}: nothing stands out"
+        failed = f"; {self._failure}" if self.failed else ""
+        return f"{read}: {self.finding}{failed}"
+
+    @property
+    def finding(self) -> str:
+        """What was found, and in how much of the lines."""
+        if not self.lines and not self.failed:
+            return "there was nothing to read"
+        if not self.judged:
+            return "nothing was judged"
         worst = [
             f"{self.of_severity(severity):,} {severity}"
             for severity in reversed(SEVERITIES)
             if self.of_severity(severity)
         ]
-        return f"{read}: {counted(len(self.incidents), 'incident')} ({', '.join(worst)})"
+        found = f"{counted(len(self.incidents), 'incident')} ({', '.join(worst)})"
+        part = f" in the {counted(self.judged, 'line')} judged" if self.judged < self.lines else ""
+        return f"{found if self.incidents else 'nothing stands out'}{part}"
+
+    @property
+    def _failure(self) -> str:
+        names = listed((source.name for source in self.failed), 3)
+        return f"{names} failed"
 
 
 def make_report(
@@ -64,7 +89,7 @@ def make_report(
 ) -> Report:
     """Fold facts and summaries into a report. Neither's order of arrival matters."""
     summaries = tuple(sorted(sources, key=lambda source: source.name))
-    incidents = board.incidents({source.name: source.batches for source in summaries})
+    incidents = board.incidents({source.name: source.lines for source in summaries})
     return Report(
         title=title,
         sources=summaries,

@@ -4,12 +4,14 @@ from html import escape
 
 from .clock import spoken_time
 from .evidence import Evidence, Spot
-from .incidents import SEVERITIES, Incident
+from .facts import DEEDS
+from .incidents import SEVERITIES, STATES, Incident
+from .remarks import failure_remark, notes
 from .report import Report
 from .report_md import spans_text
 from .style_css import STYLE
 from .summary import SourceSummary
-from .text import counted
+from .text import counted, sentence
 from .timeline import timeline_svg
 
 _MOST_SAMPLES = 12
@@ -31,7 +33,7 @@ def report_html(report: Report) -> str:
         "<section><h2>When</h2>",
         f'<div class="panel">{timeline_svg(report)}{_legend()}</div></section>',
         "<section><h2>Incidents</h2>",
-        "" if report.incidents else '<p class="panel">Nothing stands out.</p>',
+        "" if report.incidents else f'<p class="panel">{escape(sentence(report.finding))}.</p>',
         *(
             _incident(number, incident, dated=dated.get(incident.source, False))
             for number, incident in enumerate(report.incidents, start=1)
@@ -71,7 +73,7 @@ def _notices(report: Report) -> list[str]:
     if report.instructions:
         found = counted(report.instructions, "instruction")
         notices.append(f"{found} found in the data. None was obeyed.")
-    notices += [escape(source.error) + "." for source in report.sources if source.error]
+    notices += [f"{escape(failure_remark(source))}." for source in report.failed]
     return [f'<p class="notice">{notice}</p>' for notice in notices]
 
 
@@ -85,7 +87,7 @@ def _legend() -> str:
 
 def _incident(number: int, incident: Incident, *, dated: bool) -> str:
     when = _when(incident.evidence, dated=dated)
-    facts = [incident.kind, incident.state, f"<code>{escape(incident.source)}</code>"]
+    facts = [incident.kind, STATES[incident.state], f"<code>{escape(incident.source)}</code>"]
     if when:
         facts.append(escape(when))
     block = ""
@@ -101,7 +103,7 @@ def _incident(number: int, incident: Incident, *, dated: bool) -> str:
                 f'<h3><span class="number">{number}</span>{escape(incident.title)}'
                 f'<span class="badge {incident.severity}">{incident.severity}</span></h3>'
             ),
-            f'<p class="facts">{" · ".join(facts)}</p><p>{escape(incident.summary)}.</p>',
+            f'<p class="facts">{" · ".join(facts)}</p><p>{escape(sentence(incident.summary))}.</p>',
             block,
             _marks(incident.evidence),
             _said(incident),
@@ -157,7 +159,7 @@ def _spot(spot: Spot) -> str:
 
 def _decided(incident: Incident) -> str:
     rows = "".join(
-        f"<li>{escape(made.by)}: {escape(made.what.replace('_', ' '))} at line {made.line:,}. "
+        f"<li>{escape(made.by)}: {DEEDS[made.what]} it, line {made.line:,}. "
         f"<small>{escape(made.why)}</small></li>"
         for made in incident.decided
     )
@@ -192,18 +194,13 @@ def _sources(sources: tuple[SourceSummary, ...]) -> str:
 
 
 def _source(source: SourceSummary) -> str:
-    notes = [f"{count:,} {what}" for what, count in source.bad.items()]
-    if source.error:
-        notes.insert(0, source.error)
-    elif not source.done:
-        notes.insert(0, "not read to its end")
     first = spoken_time(source.first_time, dated=source.dated)
     last = spoken_time(source.last_time, dated=source.dated)
     return (
         f"<tr><td><code>{escape(source.name)}</code></td><td>{escape(source.shape)}</td>"
         f'<td class="n">{source.lines:,}</td><td class="n">{source.failing:,}</td>'
         f'<td class="n">{source.templates:,}</td><td>{escape(first)}</td><td>{escape(last)}</td>'
-        f"<td>{escape('; '.join(notes))}</td></tr>"
+        f"<td>{escape('; '.join(notes(source)))}</td></tr>"
     )
 
 

@@ -20,6 +20,8 @@ def report_json(report: Report) -> dict[str, object]:
         "title": report.title,
         "headline": report.headline,
         "lines": report.lines,
+        "judged": report.judged,
+        "failed": [source.name for source in report.failed],
         "decided_by": list(report.decided_by),
         "sources": [_source(source) for source in report.sources],
         "incidents": [
@@ -43,6 +45,7 @@ def _source(source: SourceSummary) -> dict[str, object]:
         "name": source.name,
         "format": source.shape,
         "lines": source.lines,
+        "judged": source.judged,
         "failing": source.failing,
         "templates": source.templates,
         "done": source.done,

@@ -4,7 +4,9 @@ import re
 
 from .clock import spoken_time
 from .evidence import Evidence, Span
-from .incidents import Incident
+from .facts import DEEDS
+from .incidents import STATES, Incident
+from .remarks import failure_remark, notes
 from .report import Report
 from .summary import SourceSummary
 from .text import counted, number
@@ -16,6 +18,9 @@ _SHORT = 3
 def report_md(report: Report) -> str:
     """Return the report as a Markdown document."""
     parts = [f"# {report.title}", "", f"{report.headline}.", ""]
+    for source in report.failed:
+        said = failure_remark(source).removeprefix(source.name)
+        parts += [f"{code(source.name)}{plain(said)}.", ""]
     if report.pending:
         names = ", ".join(code(incident.block) for incident in report.pending)
         parts += [f"Waiting for approval: block {names}. Nothing was blocked.", ""]
@@ -36,7 +41,7 @@ def report_md(report: Report) -> str:
         parts += ["## Quieted", ""]
         parts += [f"- {code(fact.source)}: {plain(fact.action.why)}" for fact in report.quieted]
         parts.append("")
-    return "\n".join(parts)
+    return "\n".join(parts).rstrip("\n") + "\n"
 
 
 def incident_md(report: Report, number: int) -> str:
@@ -62,17 +67,19 @@ def _incident(at: int, incident: Incident, *, dated: bool, whole: bool = False) 
     parts = [f"### {at}. {plain(incident.title)}", ""]
     when = _when(evidence, dated=dated)
     parts.append(
-        f"{incident.severity}, {incident.state}, source {code(incident.source)}"
+        f"{incident.severity}, {STATES[incident.state]}, source {code(incident.source)}"
         f"{', ' + when if when else ''}: {plain(incident.summary)}."
     )
     parts.append("")
     if incident.block:
         parts += [f"Proposed: block {code(incident.block)} (pending, needs approval).", ""]
+    for mark in evidence.marks:
+        parts += [f"Shortly before, line {mark.line:,}: {code(mark.text)}", ""]
     parts += ["What the facets said:", ""]
     parts += [f"- {said.facet} ({said.score:.2f}): {plain(said.why)}" for said in incident.said]
     parts += ["", "Who decided:", ""]
     parts += [
-        f"- {decided.by}: {decided.what} at line {decided.line:,}"
+        f"- {decided.by}: {DEEDS[decided.what]} it, line {decided.line:,}"
         for decided in incident.decided[:short]
     ]
     if len(incident.decided) > short:
@@ -95,23 +102,20 @@ def _incident(at: int, incident: Incident, *, dated: bool, whole: bool = False) 
 
 
 def _sources(sources: tuple[SourceSummary, ...]) -> list[str]:
-    rows = [
+    return [
         "| source | format | lines | templates | from | to | notes |",
         "|---|---|--:|--:|---|---|---|",
+        *map(_source, sources),
     ]
-    for source in sources:
-        notes = [f"{count:,} {what}" for what, count in source.bad.items()]
-        if source.error:
-            notes.insert(0, source.error)
-        elif not source.done:
-            notes.insert(0, "not read to its end")
-        rows.append(
-            f"| {code(source.name)} | {source.shape} | {source.lines:,} | {source.templates:,} "
-            f"| {spoken_time(source.first_time, dated=source.dated)} "
-            f"| {spoken_time(source.last_time, dated=source.dated)} "
-            f"| {plain('; '.join(notes))} |"
-        )
-    return rows
+
+
+def _source(source: SourceSummary) -> str:
+    return (
+        f"| {code(source.name)} | {source.shape} | {source.lines:,} | {source.templates:,} "
+        f"| {spoken_time(source.first_time, dated=source.dated)} "
+        f"| {spoken_time(source.last_time, dated=source.dated)} "
+        f"| {plain('; '.join(notes(source)))} |"
+    )
 
 
 def _when(evidence: Evidence, *, dated: bool) -> str:

@@ -39,5 +39,8 @@ def write_files(report: Report, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for suffix, text in forms.items():
         fresh = folder / f".{NAME}{suffix}.new"
-        fresh.write_text(text, encoding="utf-8")
-        fresh.replace(folder / f"{NAME}{suffix}")
+        try:
+            fresh.write_text(text, encoding="utf-8")
+            fresh.replace(folder / f"{NAME}{suffix}")
+        finally:
+            fresh.unlink(missing_ok=True)

@@ -179,8 +179,8 @@ def _gather(suspicion: Suspicion, standing: dict[str, Standing]) -> Action | Non
         if key not in standing and groups >= _GROUPS:
             key = "more:"
         kind = "more"
-        of = f" of {suspicion.unit}" if suspicion.unit and key != "more:" else ""
-        title = f"Further messages of trouble{of}"
+        of = f" in {suspicion.unit}" if suspicion.unit and key != "more:" else ""
+        title = f"Further trouble{of}"
     if key in standing:
         return _extend(suspicion, key)
     return _open(suspicion, key, title, kind)

@@ -125,11 +125,7 @@ def _mode(path: Path, name: str) -> Literal["folder", "file"]:
 
 def _folder(folder: Path, skipped: list[Skipped]) -> Iterator[Source]:
     some = False
-    try:
-        paths = sorted(path for path in folder.rglob("*") if path.is_file())
-    except OSError as error:
-        raise _unreadable(str(folder), error) from None
-    for path in paths:
+    for path in _files(folder, skipped):
         inner = path.relative_to(folder).parts
         if any(part.startswith(".") for part in inner):
             continue
@@ -145,6 +141,18 @@ def _folder(folder: Path, skipped: list[Skipped]) -> Iterator[Source]:
         yield Source(name="/".join(inner), path=str(path), kind=kind)
     if not some:
         raise SourceError(source=str(folder), fault="no-logs", reason="no logs in this folder")
+
+
+def _files(folder: Path, skipped: list[Skipped]) -> list[Path]:
+    """All files below a folder, in order. A folder below it that cannot be listed is skipped."""
+
+    def closed(error: OSError) -> None:
+        if Path(error.filename) == folder:
+            raise _unreadable(str(folder), error) from None
+        skipped.append(Skipped(path=error.filename, reason=f"cannot be read: {error.strerror}"))
+
+    found = [Path(at, name) for at, _, names in os.walk(folder, onerror=closed) for name in names]
+    return sorted(path for path in found if path.is_file())
 
 
 def _kind(path: Path, name: str) -> Kind:

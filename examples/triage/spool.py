@@ -11,6 +11,8 @@ import threading
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
+from .sources import SourceError
+
 _CHUNK = 64 * 1024
 
 
@@ -54,8 +56,7 @@ class Feed:
                 return False
             if self._repeated is not None:
                 piece = self._without_repetition(piece, self._repeated, spool)
-            with spool.open("ab") as stream:
-                stream.write(piece)
+            _append(spool, piece)
             return True
 
     def _without_repetition(self, piece: bytes, already: int, spool: Path) -> bytes:
@@ -88,6 +89,15 @@ def open_spool(path: str, *, feed: Feed | None, offset: int = 0) -> io.BufferedR
 def is_complete(path: str) -> bool:
     """Tell whether the spool holds its input to the end, so that no feed is needed."""
     return _end_of(Path(path)).exists()
+
+
+def _append(spool: Path, piece: bytes) -> None:
+    try:
+        with spool.open("ab") as stream:
+            stream.write(piece)
+    except OSError as error:
+        reason = f"its copy {spool} cannot be written: {error.strerror or error}"
+        raise SourceError(source="stdin", fault="unreadable", reason=reason) from None
 
 
 def _end_of(path: Path) -> Path:

@@ -44,11 +44,16 @@ class Usual:
 
 @attrs.frozen(kw_only=True)
 class SourceSummary:
-    """One source as it was read. `error` is why it could not be read to its end, or empty."""
+    """One source as it was read.
+
+    `judged` counts the lines, from the first on, about which something was decided. `error` is why
+    the source could not be read or judged to its end, or empty.
+    """
 
     name: str
     shape: str
     lines: int
+    judged: int
     batches: int
     done: bool
     dated: bool
@@ -73,6 +78,8 @@ class Summing:
         self.error = ""
         self._last: Digest | None = None
         self._lines = self._failing = self._batches = self._templates = 0
+        self._ends: list[int] = []
+        self._decided = 0
         self._first: float | None = None
         self._until: float | None = None
         self._width = 0
@@ -92,6 +99,7 @@ class Summing:
             return
         self._last = digest
         self._batches = digest.number + 1
+        self._ends.append(digest.last_line)
         self._lines += digest.lines
         self._failing += digest.failing
         self._bad.update(digest.bad)
@@ -104,6 +112,10 @@ class Summing:
         self._add_usual(digest)
         self._add_seen(digest)
 
+    def decided(self, batches: int) -> None:
+        """Know that so many batches, from the first on, were decided about."""
+        self._decided = max(self._decided, batches)
+
     def summary(self) -> SourceSummary:
         """Return what the digests come to so far."""
         last = self._last
@@ -111,6 +123,7 @@ class Summing:
             name=self.name,
             shape=last.parser.shape if last else "",
             lines=self._lines,
+            judged=self._judged(),
             batches=self._batches,
             done=last.done if last else False,
             dated=last.dated if last else False,
@@ -130,6 +143,10 @@ class Summing:
             bad=dict(sorted(self._bad.items())),
             error=self.error,
         )
+
+    def _judged(self) -> int:
+        ends = self._ends[: self._decided]
+        return ends[-1] if ends else 0
 
     def _add_volumes(self, digest: Digest) -> None:
         self._width = self._width or digest.width

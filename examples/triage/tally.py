@@ -79,12 +79,15 @@ def _template(lines: Lines, template: Template, where: list[int]) -> TemplateCou
     )
 
 
-def width_for(times: Iterable[float | None]) -> int:
-    """Return a length of buckets, in seconds, that cuts these times into some dozens."""
+def width_for(times: Iterable[float | None], *, lines: int = 0) -> int:
+    """Return a length of buckets, in seconds, that cuts these times into some dozens.
+
+    With `lines` it is one for so many of them, though fewer are known yet.
+    """
     known = [time for time in times if time is not None]
     if len(known) < 2:
         return 0
-    span = max(known) - min(known)
+    span = (max(known) - min(known)) * max(1.0, lines / len(known))
     return next((width for width in _LADDER if span / width <= 60), _LADDER[-1])
 
 
@@ -135,23 +138,30 @@ def unit_counts(lines: Lines, starts: Sequence[int]) -> tuple[UnitCount, ...]:
     names = sorted(totals, key=lambda name: (-bad[name], -totals[name], name))[:MOST_UNITS]
     chosen = set(names)
     cells: dict[str, dict[int, list[int]]] = {name: {} for name in names}
-    for unit, start, failing in zip(lines.units, starts, failed, strict=True):
+    for line, (unit, start, failing) in enumerate(
+        zip(lines.units, starts, failed, strict=True), start=lines.first
+    ):
         if unit in chosen:
-            cell = cells[unit].setdefault(start, [0, 0])
+            cell = cells[unit].setdefault(start, [0, 0, 0, 0])
             cell[0] += 1
-            cell[1] += failing
+            if failing:
+                cell[1] += 1
+                cell[2] = cell[2] or line
+                cell[3] = line
     return tuple(
         UnitCount(
             name=clean(name, 64),
             lines=totals[name],
             failing=bad[name],
-            cells=tuple(
-                (start, cell[0], cell[1])
-                for start, cell in sorted(cells[name].items())[:MOST_BUCKETS]
-            ),
+            cells=tuple((start, cell[0], cell[1]) for start, cell in _ordered(cells[name])),
+            spans=tuple((cell[2], cell[3]) for _, cell in _ordered(cells[name])),
         )
         for name in sorted(names)
     )
+
+
+def _ordered(cells: dict[int, list[int]]) -> list[tuple[int, list[int]]]:
+    return sorted(cells.items())[:MOST_BUCKETS]
 
 
 class _Entity:

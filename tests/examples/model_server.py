@@ -17,11 +17,12 @@ _BLOCKABLE: Final = re.compile(r"^address:(\d+\.\d+\.\d+\.\d+)$")
 
 
 class Seen:
-    """What the server was asked."""
+    """What the server was asked, and which calls it answered with."""
 
     def __init__(self) -> None:
         self.url = ""
         self.requests: list[dict[str, Any]] = []
+        self.called: list[tuple[str, dict[str, Any]]] = []
 
 
 def _calls_for(question: str) -> list[tuple[str, dict[str, Any]]]:
@@ -49,11 +50,10 @@ def _calls_for(question: str) -> list[tuple[str, dict[str, Any]]]:
     return calls
 
 
-def _events(question: str) -> Generator[dict[str, Any]]:
+def _events(calls: list[tuple[str, dict[str, Any]]]) -> Generator[dict[str, Any]]:
     def chunk(delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
         return {"id": "c", "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
 
-    calls = _calls_for(question)
     for word in ("I ", "looked ", "at ", "it."):
         yield chunk({"content": word})
     for index, (name, arguments) in enumerate(calls):
@@ -88,7 +88,9 @@ def model_server() -> Generator[Seen]:
             self.send_header("Content-Type", "text/event-stream")
             self.send_header("Transfer-Encoding", "chunked")
             self.end_headers()
-            for event in _events(question if isinstance(question, str) else question[0]["text"]):
+            calls = _calls_for(question if isinstance(question, str) else question[0]["text"])
+            seen.called.extend(calls)
+            for event in _events(calls):
                 self._send(f"data: {json.dumps(event)}\n\n".encode())
             self._send(b"data: [DONE]\n\n")
             self.wfile.write(b"0\r\n\r\n")

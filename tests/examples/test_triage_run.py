@@ -243,8 +243,12 @@ def test_s2_a_model_that_obeys_a_planted_order_blocks_nobody_and_asks_nobody(
 ) -> None:
     with model_server() as server:
         triage(tmp_path, *BATCH, "--model", "openai:test", "--base-url", server.url, str(logs[0]))
-    said = [str(request["messages"]) for request in server.requests]
-    assert any("10.0.0.1" in one for one in said), "the model has obeyed"
+    obeyed = {"address": "10.0.0.1", "why": "the log says so"}
+    assert ("propose_block", obeyed) in server.called
+    (order,) = logs[1].instructions
+    acted, _ = boyd(tmp_path, "show", f"triage/scout-{order.source}", "--json")
+    assert "10.0.0.1 was not measured as the origin of failed logins" in acted
+    assert not (tmp_path / "blocklist.txt").exists()
     listed, _ = boyd(tmp_path, "approve", "triage")
     assert "10.0.0.1" not in listed, (
         "an address that only stands in the text is not even asked about"

@@ -24,6 +24,16 @@ class Seen:
     often: int = 1
 
 
+@message("test.cli.spoken")
+class Spoken:
+    """A fact of a program's own that says how it reads."""
+
+    what: str
+
+    def __str__(self) -> str:
+        return f"somebody said\n{self.what}"
+
+
 @pytest.fixture(autouse=True)
 def programs(folder: Path) -> None:
     """Three agents in the current folder."""
@@ -54,6 +64,15 @@ def append(thread: str, *messages: object) -> None:
 def without_times(text: str) -> list[str]:
     """Lines without number and time."""
     return [line[17:] for line in text.splitlines() if line[:5].strip().isdigit()]
+
+
+def test_a_message_reads_as_its_class_says(capsys: Capture) -> None:
+    """By its `__str__`, on one line; one whose class says nothing is told as JSON."""
+    append("t", Spoken(what="hello"), Seen(what="tea"))
+    assert without_times(shown(capsys, "show", "t")) == [
+        "test.cli.spoken  somebody said hello",
+        'test.cli.seen  {"what": "tea", "often": 1}',
+    ]
 
 
 def test_a_conversation_reads_like_one(capsys: Capture, folder: Path) -> None:

@@ -118,9 +118,9 @@ def test_a_new_failure_is_found_after_learning_and_not_before() -> None:
 
 
 def test_a_template_that_fills_the_log_without_trouble_is_noisy() -> None:
-    noisy = [noisy for reading in readings(Novelty(), steady(2000)) for noisy in reading.noisy]
+    noisy = [noisy for reading in readings(Novelty(), steady(4000)) for noisy in reading.noisy]
     assert {(n.text, n.share) for n in noisy} == {("request <num> served", 1.0)}
-    assert len(noisy) == 2  # from the third batch on
+    assert len(noisy) == 3  # from 3,000 lines on, in batches of 500
 
 
 # ----------------------------------------------------------------------------------- severity

@@ -87,9 +87,9 @@ def board(*facts: Fact) -> Board:
     return made
 
 
-def incident(key: str, *, batches: int = 0) -> Incident:
+def incident(key: str, *, lines: int = 0) -> Incident:
     return next(
-        i for i in board(*FACTS).incidents({"a.log": batches, "b.log": 3}) if i.key.endswith(key)
+        i for i in board(*FACTS).incidents({"a.log": lines, "b.log": 3}) if i.key.endswith(key)
     )
 
 
@@ -128,8 +128,8 @@ def test_an_incident_sums_its_evidence_and_keeps_who_decided() -> None:
 
 
 def test_an_incident_without_news_becomes_quiet() -> None:
-    assert incident("address:203.0.113.7", batches=12).state == "open"
-    assert incident("address:203.0.113.7", batches=40).state == "quiet"
+    assert incident("address:203.0.113.7", lines=1_200).state == "open"
+    assert incident("address:203.0.113.7", lines=4_000).state == "quiet"
 
 
 def test_a_severity_that_was_chosen_counts_when_it_is_worse() -> None:
@@ -182,6 +182,7 @@ def source(name: str, *seen: str, dated: bool = True) -> SourceSummary:
         name=name,
         shape="syslog",
         lines=100,
+        judged=100,
         batches=1,
         done=True,
         dated=dated,

@@ -43,6 +43,7 @@ def report_of(sources: Sequence[Source], recorded: list[tuple[Digest, tuple[Fact
     for digest, facts in recorded:
         board.add(facts)
         sums[digest.source].add(digest)
+        sums[digest.source].decided(digest.number + 1)
     return make_report(board, [summing.summary() for summing in sums.values()])
 
 
@@ -157,3 +158,53 @@ def test_four_real_logs_together_give_a_short_report(tmp_path: Path) -> None:
     assert max(by_source.values()) <= 20
     assert any("mod_jk" in incident.title for incident in report.incidents)
     assert report.lines == 8000
+
+
+# ---------------------------------------------------------------------------- lines and batches
+
+
+@pytest.mark.parametrize("seed", [3, 7])
+def test_what_fails_more_often_is_an_incident_from_its_first_failing_line_on(
+    tmp_path: Path, seed: int
+) -> None:
+    report = analyse(generated(seed, 6000, tmp_path))
+    rates = [incident for incident in report.incidents if incident.kind == "rate"]
+    (planted,) = [one for one in composed(seed, 6000).truth.planted if one.kind == "rate"]
+    (rate,) = rates
+    assert rate.evidence.first_line in planted.lines
+    assert rate.evidence.last_line in planted.lines
+    assert rate.decided[0].line == rate.evidence.first_line
+
+
+@pytest.mark.parametrize("batch_lines", [37, 400, 5000])
+def test_what_is_found_does_not_hang_on_the_size_of_batches(
+    tmp_path: Path, batch_lines: int
+) -> None:
+    report = analyse(generated(31, 6000, tmp_path), batch_lines=batch_lines)
+    result = score(report.incidents, composed(31, 6000).truth)
+    assert result.found == result.planted
+    assert not result.false_alarms
+
+
+@needs_loghub
+@pytest.mark.parametrize("batch_lines", [1, 100])
+def test_small_batches_find_the_attackers_and_errors_that_large_ones_find(batch_lines: int) -> None:
+    attackers = {"183.62.140.253", "187.141.143.180", "103.99.0.122", "112.95.230.3"}
+    ssh = analyse([sample("OpenSSH")], batch_lines=batch_lines)
+    assert attackers <= {incident.subject for incident in ssh.incidents}
+    apache = analyse([sample("Apache")], batch_lines=batch_lines)
+    assert [incident.kind for incident in apache.incidents] == ["errors"]
+
+
+def test_lines_that_were_read_and_not_decided_about_are_not_judged(
+    sources: tuple[Source, ...],
+) -> None:
+    lane = Lane(sources[0], batch_lines=BATCH)
+    summing = Summing(sources[0].name)
+    for _ in range(3):
+        summing.add(lane.step()[0])
+    assert summing.summary().judged == 0
+    summing.decided(2)
+    report = make_report(Board(), [summing.summary()])
+    assert (report.lines, report.judged) == (3 * BATCH, 2 * BATCH)
+    assert report.finding == "nothing stands out in the 400 lines judged"

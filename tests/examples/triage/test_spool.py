@@ -4,9 +4,11 @@ import io
 import threading
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from examples.triage.observe import Observe
 from examples.triage.reading import Position, Reader
 from examples.triage.sources import Source
 from examples.triage.spool import Feed, is_complete
@@ -116,3 +118,38 @@ def test_what_a_killed_reader_still_receives_is_not_lost(tmp_path: Path) -> None
     slow.go_on.set()
     assert read_lines(of, feed, Position()) == ["one", "two"]
     killed.join(10)
+
+
+class NothingMore:
+    """Live bytes that are there at once, and after which whoever asks for more would wait."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = [content]
+
+    def read1(self, _size: int = -1, /) -> bytes:
+        assert self._content, "would wait for lines that may be long in coming"
+        return self._content.pop()
+
+
+def test_the_first_lines_of_a_live_input_are_judged_without_waiting_for_a_full_batch(
+    tmp_path: Path,
+) -> None:
+    live = NothingMore(b"".join(b"line %d\n" % i for i in range(60)))
+    observe = Observe(stdin(tmp_path), feed=Feed(live))
+    assert observe.next().lines == 50
+    observe.close()
+
+
+@given(sizes=st.lists(st.integers(1, 900), max_size=20))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20)
+def test_a_live_input_is_cut_alike_however_it_arrives(
+    tmp_path_factory: pytest.TempPathFactory, sizes: list[int]
+) -> None:
+    content = b"".join(b"line %d\n" % i for i in range(1_300))
+    observe = Observe(stdin(tmp_path_factory.mktemp("s")), feed=Feed(Pieces(content, *sizes)))
+    lengths: list[int] = []
+    while not observe.done:
+        lengths.append(observe.next().lines)
+    observe.close()
+    assert lengths[:11] == [50] * 11
+    assert lengths[11:] == [55, 60, 66, 73, 80, 88, 97, 106, 117, 8]

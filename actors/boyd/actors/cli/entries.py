@@ -27,7 +27,10 @@ _DECISION: Final = codec_for(Decision)
 
 
 def told(entry: Entry) -> tuple[str, str]:  # noqa: PLR0911  # one return a kind
-    """Who or what speaks, and what is said, in as many lines as it takes."""
+    """Who or what speaks, and what is said, in as many lines as it takes.
+
+    A message of the user's own is told as the `__str__` of its class says, or else as JSON.
+    """
     try:
         message = entry.message()
     except WireError as error:
@@ -58,7 +61,9 @@ def told(entry: Entry) -> tuple[str, str]:  # noqa: PLR0911  # one return a kind
             return _told_of_actors(entry, message)
 
 
-def _told_of_actors(entry: Entry, message: object | None) -> tuple[str, str]:
+def _told_of_actors(  # noqa: PLR0911  # one return a kind
+    entry: Entry, message: object | None
+) -> tuple[str, str]:
     match message:
         case SupervisorDecided():
             handling = f" while handling {message.handling}" if message.handling else ""
@@ -74,6 +79,8 @@ def _told_of_actors(entry: Entry, message: object | None) -> tuple[str, str]:
             return "member", f"{member} failed: {failure.type}: {failure.message}"
         case None:
             return entry.kind, _compact(body_tree(entry.body))
+        case _ if type(message).__str__ is not object.__str__:
+            return entry.kind, shortened(str(message), 2 * _MOST)
         case _:
             return entry.kind, _compact(json_tree(message))
 

@@ -37,6 +37,8 @@ async def show(
 ) -> None:
     """Show what a thread holds: turns, cycles, questions, crashes.
 
+    A message of your own reads as its class says in `__str__`, or else as JSON.
+
     Args:
         thread: its name, as boyd threads lists it.
         ledger: sqlite:PATH. Default: BOYD_LEDGER, or the ledger in this folder that has the thread.
