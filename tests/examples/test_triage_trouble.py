@@ -30,7 +30,7 @@ def triage(
     """Run the example under some other command; standard output, and the lines of standard error."""
     environ = {name: value for name, value in os.environ.items() if name != "BOYD_LEDGER"}
     done = subprocess.run(
-        [*under, sys.executable, "-m", "boyd.actors", "run", str(ROOT / "examples" / "triage")]
+        [*under, sys.executable, "-m", "boyd", "run", str(ROOT / "examples" / "triage")]
         + [str(argument) for argument in arguments],
         cwd=folder,
         stdin=subprocess.DEVNULL,
