@@ -13,6 +13,7 @@ import attrs
 from boyd.actors import (
     Decision,
     MemberFinished,
+    MemberRestarted,
     Product,
     Question,
     SwarmStarted,
@@ -108,6 +109,8 @@ class Gathering:
                         self.blocked.add(address)
                     case MemberFinished(member=member, failure=failure) if member != LEAD:
                         self.finished[member] = failure.message if failure else ""
+                    case MemberRestarted(member=member):
+                        self.finished.pop(member, None)
                     case _:
                         pass
             self.seq = entries[-1].seq

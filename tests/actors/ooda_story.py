@@ -15,7 +15,7 @@ from boyd.actors.ooda.agent import Ooda
 from boyd.actors.ooda.cycle import Cycle, Decision
 from boyd.actors.providers.protocol import Request
 from boyd.actors.swarm.blackboard import Blackboard
-from boyd.actors.swarm.swarm import MemberFinished, Swarm
+from boyd.actors.swarm.swarm import MemberFinished, MemberRestarted, Swarm
 from boyd.actors.testing import Reply, ScriptedModel
 from boyd.actors.tools.define import AnyTool, tool
 from boyd.actors.tools.spec import Call, Effect, Risk
@@ -219,6 +219,8 @@ class Look:
                 total += posted.fact.n
             if isinstance(posted.fact, MemberFinished):
                 finished.add(posted.fact.member)
+            if isinstance(posted.fact, MemberRestarted):
+                finished.discard(posted.fact.member)
         self.sight = Sight(seq, total, tuple(sorted(finished)))
         return self.sight
 

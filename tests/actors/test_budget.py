@@ -151,3 +151,8 @@ def test_b32_missing_usage_is_unknown_and_totals_say_so() -> None:
     assert total.usage.cost is None
     assert str(total) == "5 tokens in, 2 out (1 of 2 unknown)"
     assert str(total_usage([None])) == "? tokens in, ? out (1 of 1 unknown)"
+
+
+def test_what_is_used_up_is_said_in_the_singular_where_it_is_one() -> None:
+    error = BudgetExceeded(cap="steps", limit=1, used=2)
+    assert str(error) == "the cap of 1 step is reached (2 steps used)"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import trio
 
@@ -10,7 +12,7 @@ from boyd.actors.events import Approve
 from boyd.actors.ooda.cycle import CycleComplete
 from boyd.actors.providers.errors import ModelError
 from boyd.actors.swarm.blackboard import Blackboard
-from boyd.actors.swarm.swarm import MemberFinished, Swarm, SwarmStarted
+from boyd.actors.swarm.swarm import MemberFinished, MemberRestarted, Swarm, SwarmStarted
 from boyd.actors.testing import ScriptedModel, fails, says
 from boyd.actors.tools.define import tool
 from boyd.actors.tools.spec import Effect, Risk
@@ -25,7 +27,16 @@ from boyd.runtime import (
 )
 
 from .ooda_story import Found, Sight, make_swarm
-from .stories import asks_for, decisions, entries_of, events_of, make_tools, played, turns_of
+from .stories import (
+    Thoughtful,
+    asks_for,
+    decisions,
+    entries_of,
+    events_of,
+    make_tools,
+    played,
+    turns_of,
+)
 
 
 async def test_members_and_lead_meet_on_the_shared_thread(autojump_clock: trio.abc.Clock) -> None:
@@ -105,6 +116,56 @@ async def test_a_member_that_fails_is_a_fact_and_the_others_go_on(
             await mended.resume("t", system=system)
         assert await entries_of(ledger, "t/scout-0") == before
         assert [turn.text for turn in await turns_of(ledger, "t/broken")] == ["go", "ok"]
+
+
+async def test_a_member_that_fails_before_a_kill_is_waited_for_in_the_resume(
+    autojump_clock: trio.abc.Clock,
+) -> None:
+    """Its old failure is not taken for its end."""
+    swarm, _ = make_swarm(members=2, cycles=5)
+
+    def mixed(broken: Agent) -> Swarm[Any]:
+        members = {"scout-0": swarm.members["scout-0"], "broken": broken.on("go")}
+        return Swarm(members=members, lead=swarm.lead)
+
+    broken = Agent(ScriptedModel(fails(400)), name="broken")
+    async with open_memory_ledger() as ledger:
+        async with open_system(ledger=ledger) as system:
+            with trio.move_on_after(10):
+                await mixed(broken).run(None, system=system, thread="t")
+        mended = broken.using(Thoughtful(ScriptedModel(says("ok"))))
+        async with open_system(ledger=ledger) as system:
+            result = await mixed(mended).resume("t", system=system)
+        facts = [entry.message() for entry in await entries_of(ledger, "t")]
+        assert result.output.finished == ("broken", "scout-0")
+        assert [turn.text for turn in await turns_of(ledger, "t/broken")] == ["go", "ok"]
+    told = [
+        type(one).__name__
+        for one in facts
+        if isinstance(one, MemberFinished | MemberRestarted) and one.member == "broken"
+    ]
+    assert told == ["MemberFinished", "MemberRestarted", "MemberFinished"]
+
+
+async def test_a_member_that_failed_is_not_tried_again_because_the_swarms_own_actor_crashes(
+    autojump_clock: trio.abc.Clock,
+) -> None:
+    swarm, _ = make_swarm(members=2, cycles=5)
+    model = ScriptedModel(fails(400), says("never"))
+    mixed = Swarm(
+        members={
+            "scout-0": swarm.members["scout-0"],
+            "broken": Agent(model, name="broken").on("go"),
+        },
+        lead=swarm.lead,
+    )
+    async with open_system() as system, mixed.open_run(None, system=system, thread="t") as run:
+        async for event in run:
+            if isinstance(event, MemberFinished) and event.member == "broken":
+                await trio.sleep(3)
+                system.crash("/swarm")
+    assert run.result.output.finished == ("broken", "scout-0")
+    assert len(model.requests) == 1
 
 
 async def test_what_ends_the_lead_ends_the_swarm_as_it_is() -> None:

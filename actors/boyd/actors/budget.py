@@ -42,7 +42,9 @@ class BudgetExceeded(BoydError, RuntimeError):
 
 
 def _said(cap: str, figure: float) -> str:
-    return f"${figure:.4f}" if cap == "money" else f"{figure:,.10g} {cap}"
+    if cap == "money":
+        return f"${figure:.4f}"
+    return f"{figure:,.10g} {cap.removesuffix('s') if figure == 1 else cap}"
 
 
 @attrs.frozen(kw_only=True)

@@ -13,7 +13,7 @@ from boyd.actors.events import Approve, Reject
 from boyd.actors.ooda.act import ACTIONS
 from boyd.actors.ooda.cycle import Decision, NodeDone
 from boyd.actors.runs.messages import RunFinished, RunStarted
-from boyd.actors.swarm.swarm import MemberFinished, SwarmStarted
+from boyd.actors.swarm.swarm import MemberFinished, MemberRestarted, SwarmStarted
 from boyd.actors.tools.journal import ToolIntent, ToolOutcome
 from boyd.actors.tools.questions import Answer, Answered, Asked, CarriedOut
 from boyd.runtime import Entry, SupervisorDecided, WireError
@@ -73,6 +73,8 @@ def _told_of_actors(  # noqa: PLR0911  # one return a kind
             return "supervisor", f"{what}: {verdict} ({message.crash} of {message.budget}){again}"
         case SwarmStarted():
             return "swarm", f"of {', '.join(message.members)} and a lead"
+        case MemberRestarted(member=member):
+            return "member", f"{member}, which had failed, begins again"
         case MemberFinished(member=member, failure=None):
             return "member", f"{member} has finished"
         case MemberFinished(member=member, failure=failure) if failure is not None:

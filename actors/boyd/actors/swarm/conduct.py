@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from boyd.actors.runs.runnable import Bound
     from boyd.actors.swarm.swarm import Swarm
 
-__all__ = ["LEAD", "MemberFinished", "SwarmRun", "SwarmStarted"]
+__all__ = ["LEAD", "MemberFinished", "MemberRestarted", "SwarmRun", "SwarmStarted"]
 
 LEAD: Final = "lead"
 _GONE: Final = Failure(type="boyd.ActorStopped", message="it was stopped")
@@ -54,6 +54,13 @@ class MemberFinished(Event):
     failure: Failure | None = None
 
 
+@message("boyd.member_restarted")
+class MemberRestarted(Event):
+    """Fact of the shared thread: a member that had failed begins again, in a resume."""
+
+    member: str
+
+
 Report = RunDone | RunFailed | Terminated
 
 
@@ -63,12 +70,14 @@ class Standing:
 
     Attributes:
         rounds: how often the swarm has come to an end.
-        again: members that failed, and have not done better since.
+        again: members that failed in an earlier run, and have not done better since.
+        failed: members that failed in this run, before the swarm's own actor was started again.
         output: of an end behind which nothing is left to do.
     """
 
     rounds: int
     again: tuple[str, ...]
+    failed: tuple[str, ...]
     output: bytes | None
 
 
@@ -105,7 +114,7 @@ class SwarmRun(RunActor):
 
     async def _standing(self) -> Standing:
         rounds, output = 0, None
-        ill: dict[str, bool] = {}
+        ill: dict[str, str] = {}
         after = 0
         kinds = ("boyd.run_finished", "boyd.member_finished")
         while page := await self.spec.system.ledger.read(
@@ -117,12 +126,16 @@ class SwarmRun(RunActor):
                     case RunFinished() as finished:
                         rounds, output = rounds + 1, finished.output
                     case MemberFinished() as member:
-                        ill[member.member] = member.failure is not None
+                        ill[member.member] = "" if member.failure is None else entry.id
                         output = None  # the lead has not seen this
                     case _:
                         pass
-        again = tuple(name for name in self.swarm.members if ill.get(name))
-        return Standing(rounds=rounds, again=again, output=None if again else output)
+        here = f"!{self.spec.id}"
+        bad = [name for name in self.swarm.members if ill.get(name)]
+        again = tuple(name for name in bad if not ill[name].endswith(here))
+        failed = tuple(name for name in bad if ill[name].endswith(here))
+        output = None if again else output
+        return Standing(rounds=rounds, again=again, failed=failed, output=output)
 
     async def _with_approvals(self, spec: RunSpec, ctx: Context) -> RunSpec:
         if spec.approvals is not None:
@@ -140,8 +153,13 @@ class SwarmRun(RunActor):
         self, standing: Standing, spec: RunSpec, reports: Inbox[Report], ctx: Context
     ) -> Outcome:
         """All members and the lead; or, behind an end with failures, who failed, and then the lead anew."""
+        for name in standing.again:
+            fact = f"{spec.thread}#{name}?{spec.id}"
+            await spec.append(MemberRestarted(member=name), ids=(fact,))
         if not standing.rounds:
             members = {**self.swarm.members, LEAD: self.swarm.lead}
+            for name in standing.failed:
+                del members[name]
             await self._start(members, spec, reports, ctx)
             return await self._outcome(LEAD, spec, reports, ctx)
         again = {name: self.swarm.members[name] for name in standing.again}

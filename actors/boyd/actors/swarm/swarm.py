@@ -10,12 +10,12 @@ from boyd.actors.budget import Budget
 from boyd.actors.runs.actor import RunActor
 from boyd.actors.runs.runnable import Bound, Runnable
 from boyd.actors.runs.spec import RunSpec
-from boyd.actors.swarm.conduct import LEAD, MemberFinished, SwarmRun, SwarmStarted
+from boyd.actors.swarm.conduct import LEAD, MemberFinished, MemberRestarted, SwarmRun, SwarmStarted
 from boyd.actors.tools.define import AnyTool
 from boyd.runtime.codec import TypeCodec
 from boyd.runtime.names import check_name
 
-__all__ = ["LEAD", "MemberFinished", "Swarm", "SwarmStarted"]
+__all__ = ["LEAD", "MemberFinished", "MemberRestarted", "Swarm", "SwarmStarted"]
 
 T = TypeVar("T")
 
@@ -27,8 +27,8 @@ class Swarm(Runnable[None, T]):
     shared one. They meet on the `Blackboard`. A member that fails is a fact of
     the shared thread, and the others go on; the swarm's output is the lead's,
     and the swarm ends with it. Where a member pauses for an answer that nobody
-    is there to give, the swarm does. A resume behind an end with failures has
-    those members try again, and then the lead look anew.
+    is there to give, the swarm does. A resume has members that failed try
+    again; behind an end with failures only those, and then the lead look anew.
 
     Args:
         members: by name, each a definition with its input: `scout.on(source)`.
