@@ -119,20 +119,37 @@ def _unique_text_keys(pairs: Sequence[tuple[object, object]]) -> dict[object, ob
     return tree
 
 
+_SCALARS: Final = frozenset({type(None), bool, int, float, str, bytes})
+
+
 def check_tree(tree: object, limits: Limits) -> None:
     """Raises WireError where a tree is deeper or longer than `limits`, or has what no plain tree has."""
-    # A stack of our own: a hostile frame nests deeper than Python recurses.
-    stack: list[tuple[object, int]] = [(tree, 1)]
-    while stack:
-        node, depth = stack.pop()
-        if isinstance(node, (dict, list)):
-            parts = cast("Collection[object]", node.values() if isinstance(node, dict) else node)
-            if depth > limits.depth:
-                raise WireError(f"nested deeper than {limits.depth}")
+    # Level by level: a hostile frame nests deeper than Python recurses.
+    level = _containers((tree,), limits)
+    depth = 0
+    while level:
+        depth += 1
+        if depth > limits.depth:
+            raise WireError(f"nested deeper than {limits.depth}")
+        deeper: list[Collection[Any]] = []
+        for parts in level:
             if len(parts) > limits.items:
                 raise WireError(f"an array or map of more than {limits.items} elements")
-            stack.extend((part, depth + 1) for part in parts)
-        elif isinstance(node, _Timestamp):
-            raise WireError("timestamps travel as numbers")
-        elif limits.finite and isinstance(node, float) and node - node != 0:
-            raise WireError("NaN and infinity are not accepted here")
+            deeper += _containers(parts, limits)
+        level = deeper
+
+
+def _containers(parts: Collection[Any], limits: Limits) -> list[Collection[Any]]:
+    """What is in the containers among `parts`; the others are checked here."""
+    kinds = set(map(type, parts))
+    if limits.finite and not all(one - one == 0 for one in parts if isinstance(one, float)):
+        raise WireError("NaN and infinity are not accepted here")
+    if kinds <= _SCALARS:
+        return []
+    if any(issubclass(kind, _Timestamp) for kind in kinds):
+        raise WireError("timestamps travel as numbers")
+    return [
+        one.values() if isinstance(one, dict) else one
+        for one in parts
+        if isinstance(one, (dict, list))
+    ]

@@ -63,16 +63,20 @@ def container_form(tp: Any, find: Find) -> Form:  # noqa: ANN401
 def _sequence(element: Form, make: _Make, *, sized: bool) -> Form:
     accepts = collections.abc.Collection if sized else collections.abc.Sequence
     encode_one, decode_one = element.encode, element.decode
+    unchanged = frozenset(() if element.exact is None else (element.exact,))
 
     def encode(value: Any) -> list[Any]:  # noqa: ANN401
         if value.__class__ is list or value.__class__ is tuple:
-            return each(encode_one, value)
+            same = unchanged.issuperset(map(type, value))
+            return list(value) if same else each(encode_one, value)
         if not isinstance(value, accepts) or isinstance(value, _NO_SEQUENCES):
             refuse(cast("object", value), "a sequence")
         return each(encode_one, list(cast("Iterable[Any]", value)))
 
     def decode(value: object) -> Any:  # noqa: ANN401
-        return make(each(decode_one, array(value)))
+        elements = array(value)
+        same = unchanged.issuperset(map(type, elements))
+        return make(elements if same else each(decode_one, elements))
 
     return Form(encode, decode)
 
@@ -105,8 +109,11 @@ def _set(element: Form, make: _Make) -> Form:
 
 def _fixed_tuple(types: Iterable[Any], find: Find) -> Form:
     forms = [find(tp) for tp in types]
+    unchanged = tuple(form.exact for form in forms)
 
     def convert(hooks: list[Hook], values: Any) -> list[Any]:  # noqa: ANN401
+        if tuple(map(type, values)) == unchanged:
+            return list(values)
         if len(values) != len(hooks):
             raise Mismatch(f"expected {len(hooks)} elements, got {len(values)}")
         pairs = iter(list(zip(hooks, values, strict=True)))

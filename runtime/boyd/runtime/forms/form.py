@@ -38,10 +38,15 @@ ALLOWED: Final = (
 
 @attrs.frozen
 class Form:
-    """Two functions: from a value to a plain tree, and back."""
+    """Two functions: from a value to a plain tree, and back.
+
+    Attributes:
+        exact: values of just this class go through both unchanged.
+    """
 
     encode: Hook
     decode: Hook
+    exact: type | None = None
 
 
 Find = Callable[[Any], Form]

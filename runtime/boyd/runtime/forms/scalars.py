@@ -92,11 +92,11 @@ _PLAIN: Final = Form(plain, plain)
 _NONE: Final = Form(_to_none, _to_none)
 
 PRIMITIVES: Final[Mapping[Any, Form]] = {
-    int: Form(_normalised(int), _exactly(int)),
-    str: Form(_normalised(str), _exactly(str)),
-    bool: Form(_exactly(bool), _exactly(bool)),
-    float: Form(_to_float, _exactly(float)),
-    bytes: Form(_to_bytes, _exactly(bytes)),
+    int: Form(_normalised(int), _exactly(int), int),
+    str: Form(_normalised(str), _exactly(str), str),
+    bool: Form(_exactly(bool), _exactly(bool), bool),
+    float: Form(_to_float, _exactly(float), float),
+    bytes: Form(_to_bytes, _exactly(bytes), bytes),
     type(None): _NONE,
     None: _NONE,
     object: _PLAIN,
