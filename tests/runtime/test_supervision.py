@@ -31,7 +31,7 @@ from boyd.runtime import (
     receives,
 )
 from boyd.runtime.post import current_headers
-from boyd.runtime.restart import Verdict, next_restart
+from boyd.runtime.restart import Directive, next_restart
 from boyd.runtime.supervision import DeadLetter
 from boyd.runtime.system import DEAD_TOPIC, SUPERVISION_TOPIC
 from boyd.runtime.testing import seeded_seams
@@ -263,11 +263,11 @@ def test_p6_the_budget_is_a_sliding_window(
     for gap in gaps:
         now += gap
         times.append(now)
-        decision = next_restart(supervision, crashes, now, jitter)
+        decision = next_restart(supervision, ValueError(), crashes, now, jitter)
         crashes = decision.crashes
         within = sum(now - at < per for at in times)
-        assert (decision.verdict is Verdict.RESTART) == (within <= restarts)
-        assert decision.verdict in (Verdict.RESTART, Verdict.ESCALATE)
+        assert (decision.verdict is Directive.RESTART) == (within <= restarts)
+        assert decision.verdict in (Directive.RESTART, Directive.ESCALATE)
         assert len(crashes) == within
         assert 0 <= decision.delay <= 2
         if within == 1:
@@ -362,6 +362,173 @@ async def test_a_temporary_actor_is_not_restarted() -> None:
         assert system.paths() == ()
         assert system.dead_letters == {"crashed": 1, "stopped": 1}
     assert door.log == ["started 1", "fail boom", "stopped"]
+
+
+# ---------------------------------------------------------------- directives and kinds of restart
+class Grave(ValueError):
+    """A kind of ValueError."""
+
+
+@given(
+    declared=st.dictionaries(
+        st.sampled_from([Exception, ValueError, Grave, KeyError]), st.sampled_from(Directive)
+    ),
+    error=st.sampled_from([ValueError(), Grave(), KeyError(), OSError()]),
+    restart=st.sampled_from(Restart),
+    lively=st.booleans(),
+)
+def test_a_directive_of_the_nearest_class_counts_before_everything_else(
+    declared: dict[type[Exception], Directive], error: Exception, restart: Restart, lively: bool
+) -> None:
+    supervision = Supervision(restart=restart, directives=declared, restarts=1)
+    nearest = next((declared[one] for one in type(error).__mro__ if one in declared), None)
+    decision = next_restart(supervision, error, (), 0.0, 0.5, lively=lively)
+    if nearest is None:
+        temporary = restart is Restart.TEMPORARY
+        assert decision.verdict is (Directive.STOP if temporary else Directive.RESTART)
+    elif nearest is Directive.RESUME and not lively:
+        assert decision.verdict is Directive.RESTART
+    else:
+        assert decision.verdict is nearest
+    assert decision.crashes == (() if decision.verdict is Directive.RESUME else (0.0,))
+
+
+async def test_a_crash_that_is_resumed_keeps_state_children_timers_and_mail_and_loses_the_message() -> (
+    None
+):
+    door = Door()
+    supervision = Supervision(directives={ValueError: Directive.RESUME}, restarts=0, redeliver=5)
+    async with open_system() as system:
+        ref = await system.spawn(Recorder, door, name="acc", supervision=supervision)
+        assert await ref.ask(Add(amount=2)) == 2
+        for n in range(10):
+            ref.tell(Fail(text="again"))
+            ref.tell(Note(n=n))
+        with pytest.raises(RemoteFailure, match="again"):
+            await ref.ask(Fail(text="again"))
+        assert await ref.ask(Add()) == 3
+        assert ref.statistics().restarts == 0
+        assert system.dead_letters == {"crashed": 11}
+    assert door.log == [
+        "started 1",
+        *[one for n in range(10) for one in ("fail again", n)],
+        "fail again",
+        "stopped",
+    ]
+
+
+async def test_a_crash_from_outside_can_be_resumed_too() -> None:
+    door = Door()
+    supervision = Supervision(directives={Exception: Directive.RESUME})
+    async with open_system() as system:
+        ref = await system.spawn(Recorder, door, name="acc", supervision=supervision)
+        await ref.ask(Add(amount=2))
+        ref.tell(Hold())
+        await door.entered.wait()
+        ref.tell(Note(n=1))
+        system.crash("/acc")
+        assert await ref.ask(Add()) == 3
+    assert door.log == ["started 1", "hold 0", "held 0", 1, "stopped"]
+
+
+async def test_a_crash_in_started_cannot_be_resumed_and_is_a_restart() -> None:
+    lives: list[int] = []
+
+    class Slow(Actor[Note]):
+        async def started(self, ctx: Context) -> None:
+            lives.append(ctx.epoch)
+            if ctx.epoch < 3:
+                raise ValueError("not yet")
+
+        @receives
+        async def note(self, _note: Note, _ctx: Context) -> None: ...
+
+    async with open_system() as system:
+        supervision = Supervision(directives={ValueError: Directive.RESUME})
+        system.spawn_nowait(Slow, name="slow", supervision=supervision)
+        await system.settle(5)
+        assert system.paths() == ("/slow",)
+    assert lives == [1, 2, 3]
+
+
+@pytest.mark.parametrize("directive", [Directive.STOP, Directive.ESCALATE])
+async def test_a_crash_can_end_an_actor_or_its_system_though_there_is_budget_left(
+    directive: Directive,
+) -> None:
+    door = Door()
+    supervision = Supervision(directives={ValueError: directive}, significant=False)
+    ended: list[tuple[str, ...]] = []
+
+    async def run() -> None:
+        async with open_system() as system:
+            ref = await system.spawn(Recorder, door, name="acc", supervision=supervision)
+            ref.tell(Fail())
+            await system.settle(5)
+            ended.append(system.paths())
+
+    if directive is Directive.STOP:
+        await run()
+        assert ended == [()]
+    else:
+        with pytest.RaisesGroup(pytest.RaisesExc(ValueError, match="boom")):
+            await run()
+    assert door.log == ["started 1", "fail boom", "stopped"]
+
+
+@message("t.finish")
+class Finish:
+    """Its handler stops its actor."""
+
+
+class Finisher(Actor[Finish | Note]):
+    door: Door
+
+    async def started(self, ctx: Context) -> None:
+        self.door.log.append(f"started {ctx.epoch}")
+
+    @receives
+    async def finish(self, _finish: Finish, ctx: Context) -> None:
+        ctx.stop()
+        self.door.log.append("finished")
+
+    @receives
+    async def note(self, note: Note, _ctx: Context) -> None:
+        self.door.log.append(note.n)
+
+
+@pytest.mark.parametrize("restart", list(Restart), ids=lambda one: one.name)
+async def test_only_a_permanent_actor_that_stops_itself_is_started_again(restart: Restart) -> None:
+    door = Door()
+    async with open_system() as system:
+        supervision = Supervision(restart=restart)
+        ref = await system.spawn(Finisher, door, name="acc", supervision=supervision)
+        ref.tell(Finish())
+        ref.tell(Note(n=1))
+        await system.settle(5)
+        if restart is Restart.PERMANENT:
+            assert door.log == ["started 1", "finished", "started 2", 1]
+            await system.stop_actor(ref)
+        else:
+            assert door.log == ["started 1", "finished"]
+        assert system.paths() == ()
+
+
+async def test_a_permanent_actor_that_stops_itself_for_ever_uses_up_its_budget() -> None:
+    door = Door()
+    supervision = Supervision(restart=Restart.PERMANENT, restarts=2, significant=False)
+    async with open_system() as system:
+        ref = await system.spawn(Finisher, door, name="acc", supervision=supervision)
+        for _ in range(5):
+            ref.tell(Finish())
+        await system.settle(5)
+        assert system.paths() == ()
+        assert system.dead_letters == {"stopped": 2}
+    assert door.log == [one for n in (1, 2, 3) for one in (f"started {n}", "finished")]
+
+
+def test_directives_are_by_class_of_exception() -> None:
+    with pytest.raises(TypeError, match="by class of exception, not 'ValueError'"):
+        Supervision(directives={"ValueError": Directive.STOP})  # type: ignore[dict-item]  # pyright: ignore[reportArgumentType]
 
 
 async def test_decisions_are_published_and_stand_in_the_ledger() -> None:
@@ -821,6 +988,6 @@ def test_jitter_spreads_the_back_off() -> None:
     rng = random.Random(1)
     crashes = (0.0, 0.1, 0.2)
     calm = Supervision(restarts=10)
-    delays = {next_restart(calm, crashes, 0.3, rng.random()).delay for _ in range(50)}
+    delays = {next_restart(calm, ValueError(), crashes, 0.3, rng.random()).delay for _ in range(50)}
     assert len(delays) == 50
     assert all(0.1 <= delay <= 0.2 for delay in delays)

@@ -18,7 +18,7 @@ from boyd.runtime.errors import ActorStopped, AskTimeout, EncodeError
 from boyd.runtime.failure import failure_of, is_answer
 from boyd.runtime.incarnation import Incarnation
 from boyd.runtime.origin import origin
-from boyd.runtime.restart import Decision, Verdict, next_restart
+from boyd.runtime.restart import Decision, Directive, next_restart
 from boyd.runtime.supervision import Terminated
 
 if TYPE_CHECKING:
@@ -41,15 +41,16 @@ class Cell(Incarnation):
         finally:
             self._finish()
             self.system.tasks.down()
-        if verdict is Verdict.ESCALATE and self._failure is not None:
+        if verdict is Directive.ESCALATE and self._failure is not None:
             if self.parent is None:
                 raise self._failure
             self.parent.crash(self._failure)
 
-    async def _lives(self) -> Verdict:
+    async def _lives(self) -> Directive:
         """One after another until it is to stop; why it ends."""
+        resumed = False
         while not self._end:
-            error = await self._live()
+            error = await self._live(resumed=resumed)
             if error is None:
                 break
             if self.spawner_waits and not self.lived:
@@ -57,30 +58,25 @@ class Cell(Incarnation):
                 self.start_error = self._failure = error
                 break
             decision = self._decide(error)
-            if decision.verdict is not Verdict.RESTART:
+            resumed = decision.verdict is Directive.RESUME
+            if resumed:
+                continue
+            if decision.verdict is not Directive.RESTART:
                 self._failure = error
                 return decision.verdict
             await self._rest(decision.delay)
-        return Verdict.STOP
+        return Directive.STOP
 
-    async def _live(self) -> Exception | None:
-        """One epoch. None: it is to stop; else the error that ended it."""
-        self.epoch += 1
-        self.state = "starting"
+    async def _live(self, *, resumed: bool) -> Exception | None:
+        """One epoch, or the rest of one. None: it is to stop; else the error that ended it."""
         self.is_interrupted = self._injected is not None
         try:
             with trio.CancelScope(shield=True) as self._scope:
-                if self.is_interrupted:
+                if self.is_interrupted and not resumed:
                     self._scope.cancel()
-                if self.epoch > 1:
-                    self._lively = False
-                    self._actor = self._build()
-                    self._handlers = self.accepted = type(self._actor).__boyd_handlers__
                 ctx = Context(self)
-                await self._actor.started(ctx)
-                self._lively = self.lived = True
-                self.state = "running"
-                self.started.open()
+                if not resumed:
+                    await self._begin_life(ctx)
                 await self._receive(ctx)
         except Exception as error:  # noqa: BLE001  # the handler boundary: every error becomes a decision
             self._injected = None
@@ -89,6 +85,18 @@ class Cell(Incarnation):
             self._set_busy()
         injected, self._injected = self._injected, None
         return injected
+
+    async def _begin_life(self, ctx: Context) -> None:
+        self.epoch += 1
+        self.state = "starting"
+        if self.epoch > 1:
+            self._lively = False
+            self._actor = self._build()
+            self._handlers = self.accepted = type(self._actor).__boyd_handlers__
+        await self._actor.started(ctx)
+        self._lively = self.lived = True
+        self.state = "running"
+        self.started.open()
 
     async def _receive(self, ctx: Context) -> None:
         """Handle messages until told to stop. What a handler raises ends the epoch, unless it is an answer."""
@@ -175,14 +183,19 @@ class Cell(Incarnation):
         """Ask the supervision what to do, settle the message in hand, and have the decision recorded."""
         system = self.system
         decision = next_restart(
-            self.supervision, self._crashes, system.now(), system.random.random()
+            self.supervision,
+            error,
+            self._crashes,
+            system.now(),
+            system.random.random(),
+            lively=self._lively,
         )
         self._crashes = decision.crashes
         if self._end:
-            decision = Decision(verdict=Verdict.STOP, delay=0.0, crashes=decision.crashes)
+            decision = Decision(verdict=Directive.STOP, delay=0.0, crashes=decision.crashes)
         envelope = self.current
         note_crash(error, self, envelope, len(decision.crashes))
-        again = decision.verdict is Verdict.RESTART and self._redeliver(envelope)
+        again = decision.verdict is Directive.RESTART and self._redeliver(envelope)
         if envelope is not None and not again:
             self.crashed += 1
             if envelope.reply is not None:

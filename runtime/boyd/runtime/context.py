@@ -164,8 +164,8 @@ class Context:
         self._cell.system.publish(topic, message)
 
     def stop(self) -> None:
-        """Stop this actor after the message in hand."""
-        self._cell.stop()
+        """Stop this actor after the message in hand. A `Restart.PERMANENT` one begins a fresh life."""
+        self._cell.stop_itself()
 
 
 class Fanout:

@@ -13,11 +13,11 @@ from boyd.runtime.actor import Actor, Handler, is_actor
 from boyd.runtime.dispatcher import Gate
 from boyd.runtime.envelope import Envelope, Headers
 from boyd.runtime.errands import Errands
-from boyd.runtime.errors import ActorCrashed
+from boyd.runtime.errors import ActorCrashed, ActorStopped
 from boyd.runtime.mailbox import Mailbox
 from boyd.runtime.origin import sender_and_headers, waiting_cell
 from boyd.runtime.post import Post
-from boyd.runtime.restart import Supervision
+from boyd.runtime.restart import Restart, Supervision
 from boyd.runtime.statistics import ActorStatistics, State
 from boyd.runtime.timers import Timers
 
@@ -198,6 +198,14 @@ class Incarnation(Post):
             if self.state == "backing off":
                 self._scope.cancel()
             self.waiter.wake()
+
+    def stop_itself(self) -> None:
+        """As `stop`, by one of its own handlers: its supervision may want another life."""
+        if self.supervision.restart is not Restart.PERMANENT:
+            self.stop()
+        elif not self._end and self._injected is None:
+            self._injected = ActorStopped(f"{self.path} has stopped itself, and is permanent")
+            self._interrupt()
 
     def kill(self) -> None:
         """Stop now, children too: the running handler is cancelled. Idempotent."""

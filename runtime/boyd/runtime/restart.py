@@ -3,20 +3,45 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import attrs
 
-__all__ = ["Decision", "Restart", "Supervision", "Verdict", "next_restart"]
+__all__ = ["Decision", "Directive", "Restart", "Supervision", "next_restart"]
 
 
 class Restart(enum.Enum):
-    """When a stopped child is started again."""
+    """When an actor that has ended is started again, within the budget.
+
+    Whoever stops or kills it from outside ends it for good, always.
+    """
 
     PERMANENT = enum.auto()
-    """After a crash, within the budget; over it the failure escalates."""
+    """After a crash, and also when it has stopped itself."""
+    TRANSIENT = enum.auto()
+    """After a crash."""
     TEMPORARY = enum.auto()
-    """Never: a crash stops it for good, and nobody else."""
+    """Never: a crash ends it for good, and nobody else."""
+
+
+class Directive(enum.Enum):
+    """What a crash leads to."""
+
+    RESTART = enum.auto()
+    """A fresh life, within the budget."""
+    RESUME = enum.auto()
+    """The same life goes on without the message in hand. Uses up no budget."""
+    STOP = enum.auto()
+    """It has ended for good, as its watchers learn."""
+    ESCALATE = enum.auto()
+    """Its parent fails of it; at the top, the system."""
+
+
+def _exceptions(_owner: object, _field: object, value: Mapping[type[Exception], Directive]) -> None:
+    kinds: list[object] = list(value)
+    for kind in kinds:
+        if not (isinstance(kind, type) and issubclass(kind, Exception)):
+            raise TypeError(f"Supervision(directives=...) is by class of exception, not {kind!r}")
 
 
 @attrs.frozen(kw_only=True)
@@ -24,7 +49,9 @@ class Supervision:
     """How an actor is kept alive.
 
     Attributes:
-        restart: what a crash leads to.
+        restart: what the end of a life leads to.
+        directives: what a crash leads to instead, by class of the error; the nearest class counts.
+            A crash in `started()` cannot be resumed, and is a restart.
         restarts: how many within `per` seconds; one more escalates to the parent.
         per: seconds, a sliding window.
         shutdown: seconds to stop in before it is killed.
@@ -32,27 +59,29 @@ class Supervision:
         significant: a used-up budget fails the parent too; else the actor just stops, as its watchers learn.
     """
 
-    restart: Restart = Restart.PERMANENT
+    restart: Restart = Restart.TRANSIENT
+    directives: Mapping[type[Exception], Directive] = attrs.field(
+        factory=dict[type[Exception], Directive], validator=_exceptions
+    )
     restarts: int = 3
     per: float = 30.0
     shutdown: float = 5.0
     redeliver: int = 0
     significant: bool = True
 
-
-class Verdict(enum.Enum):
-    """The supervisor's choice."""
-
-    RESTART = enum.auto()
-    STOP = enum.auto()
-    ESCALATE = enum.auto()
+    def directive_for(self, error: Exception) -> Directive | None:
+        """What was declared for errors of this class, or for the nearest class above it."""
+        if not self.directives:
+            return None
+        declared = (self.directives.get(kind) for kind in type(error).__mro__)
+        return next((one for one in declared if one is not None), None)
 
 
 @attrs.frozen(kw_only=True)
 class Decision:
     """What to do, after how many seconds, and the crashes that still count."""
 
-    verdict: Verdict
+    verdict: Directive
     delay: float
     crashes: tuple[float, ...]
 
@@ -62,21 +91,41 @@ _LONGEST_DELAY = 2.0
 
 
 def next_restart(
-    supervision: Supervision, crashes: Sequence[float], now: float, jitter: float
+    supervision: Supervision,
+    error: Exception,
+    crashes: Sequence[float],
+    now: float,
+    jitter: float,
+    *,
+    lively: bool = True,
 ) -> Decision:
     """Decide about a crash at `now`, given the times of earlier ones.
 
     The first restart within the window is immediate, later ones back off
     exponentially; `jitter` in [0, 1) spreads them.
+
+    Args:
+        lively: it had started, so that there is a life to resume.
     """
-    recent = (*(at for at in crashes if now - at < supervision.per), now)
-    if supervision.restart is Restart.TEMPORARY:
-        return Decision(verdict=Verdict.STOP, delay=0.0, crashes=recent)
+    earlier = tuple(at for at in crashes if now - at < supervision.per)
+    recent = (*earlier, now)
+    match supervision.directive_for(error):
+        case Directive.RESUME if lively:
+            return Decision(verdict=Directive.RESUME, delay=0.0, crashes=earlier)
+        case Directive.STOP | Directive.ESCALATE as verdict:
+            return Decision(verdict=verdict, delay=0.0, crashes=recent)
+        case None if supervision.restart is Restart.TEMPORARY:
+            return Decision(verdict=Directive.STOP, delay=0.0, crashes=recent)
+        case _:
+            return _within_budget(supervision, recent, jitter)
+
+
+def _within_budget(supervision: Supervision, recent: tuple[float, ...], jitter: float) -> Decision:
     if len(recent) > supervision.restarts:
-        verdict = Verdict.ESCALATE if supervision.significant else Verdict.STOP
+        verdict = Directive.ESCALATE if supervision.significant else Directive.STOP
         return Decision(verdict=verdict, delay=0.0, crashes=recent)
     waits = len(recent) - 2
     delay = (
         0.0 if waits < 0 else min(_FIRST_DELAY * 2.0**waits, _LONGEST_DELAY) * (0.5 + jitter / 2)
     )
-    return Decision(verdict=Verdict.RESTART, delay=delay, crashes=recent)
+    return Decision(verdict=Directive.RESTART, delay=delay, crashes=recent)

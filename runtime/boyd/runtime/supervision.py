@@ -18,7 +18,7 @@ class SupervisorDecided:
     Attributes:
         path, kind: the actor.
         epoch: its life that ended, from 1.
-        verdict: "restart", "stop" or "escalate".
+        verdict: "restart", "resume", "stop" or "escalate".
         crash: number of this crash within the window; `budget` restarts are allowed in it.
         error, message: class and text of what was raised.
         handling: the message in hand, or "".

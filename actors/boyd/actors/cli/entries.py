@@ -22,7 +22,12 @@ from boyd.runtime.codec import codec_for
 __all__ = ["told"]
 
 _MOST: Final = 160
-_VERDICTS: Final = {"restart": "restarted", "stop": "stopped", "escalate": "escalated"}
+_VERDICTS: Final = {
+    "restart": "restarted",
+    "resume": "resumed",
+    "stop": "stopped",
+    "escalate": "escalated",
+}
 _DECISION: Final = codec_for(Decision)
 
 
