@@ -48,7 +48,7 @@ from boyd.runtime.mailbox import Mailbox, Overflow
 from boyd.runtime.messages import Replies, message
 from boyd.runtime.opening import open_system
 from boyd.runtime.ref import Ref
-from boyd.runtime.restart import Directive, Restart, Supervision
+from boyd.runtime.restart import Directive, Restart, Strategy, Supervision
 from boyd.runtime.seams import Seams
 from boyd.runtime.statistics import ActorStatistics
 from boyd.runtime.supervision import DeadLetter, SupervisorDecided, Terminated
@@ -95,6 +95,7 @@ __all__ = [
     "Restart",
     "Seams",
     "SequenceConflict",
+    "Strategy",
     "Supervision",
     "SupervisorDecided",
     "System",

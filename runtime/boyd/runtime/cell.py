@@ -6,7 +6,7 @@ The only place that runs handlers.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import trio
 
@@ -14,11 +14,12 @@ from boyd.runtime.actor import has_farewell
 from boyd.runtime.context import Context
 from boyd.runtime.crashes import note_crash, report_crash
 from boyd.runtime.envelope import Envelope, Track
-from boyd.runtime.errors import ActorStopped, AskTimeout, EncodeError
+from boyd.runtime.errors import ActorCrashed, ActorStopped, AskTimeout, EncodeError
 from boyd.runtime.failure import failure_of, is_answer
 from boyd.runtime.incarnation import Incarnation
 from boyd.runtime.origin import origin
-from boyd.runtime.restart import Decision, Directive, next_restart
+from boyd.runtime.restart import Decision, Directive, Strategy, next_restart
+from boyd.runtime.siblings import Siblings
 from boyd.runtime.supervision import Terminated
 
 if TYPE_CHECKING:
@@ -51,6 +52,10 @@ class Cell(Incarnation):
         resumed = False
         while not self._end:
             error = await self._live(resumed=resumed)
+            resumed = False
+            if error is None and self.hold is not None and not self._end:
+                await self._rest_held()
+                continue
             if error is None:
                 break
             if self.spawner_waits and not self.lived:
@@ -64,7 +69,10 @@ class Cell(Incarnation):
             if decision.verdict is not Directive.RESTART:
                 self._failure = error
                 return decision.verdict
-            await self._rest(decision.delay)
+            if self.hold is None:
+                await self._rest(decision.delay)
+            else:
+                await self._rest_held()
         return Directive.STOP
 
     async def _live(self, *, resumed: bool) -> Exception | None:
@@ -97,6 +105,9 @@ class Cell(Incarnation):
         self._lively = self.lived = True
         self.state = "running"
         self.started.open()
+        if self.hold is not None and self.hold.go.is_open:  # else it came while this life began
+            self.hold.begun.open()
+            self.hold = None
 
     async def _receive(self, ctx: Context) -> None:
         """Handle messages until told to stop. What a handler raises ends the epoch, unless it is an answer."""
@@ -182,30 +193,60 @@ class Cell(Incarnation):
     def _decide(self, error: Exception) -> Decision:
         """Ask the supervision what to do, settle the message in hand, and have the decision recorded."""
         system = self.system
+        siblings = self._group()
         decision = next_restart(
             self.supervision,
             error,
-            self._crashes,
+            self._crashes if siblings is None else siblings.crashes,
             system.now(),
             system.random.random(),
             lively=self._lively,
         )
-        self._crashes = decision.crashes
+        if siblings is None:
+            self._crashes = decision.crashes
+        else:
+            siblings.crashes = decision.crashes
         if self._end:
             decision = Decision(verdict=Directive.STOP, delay=0.0, crashes=decision.crashes)
         envelope = self.current
         note_crash(error, self, envelope, len(decision.crashes))
-        again = decision.verdict is Directive.RESTART and self._redeliver(envelope)
-        if envelope is not None and not again:
-            self.crashed += 1
-            if envelope.reply is not None:
-                envelope.reply.crash(error)
-            system.dead_letter(envelope, self, "crashed")
-        report_crash(error, self, envelope, decision, redelivered=again)
-        self.current = None
+        restarts = decision.verdict is Directive.RESTART
+        others = siblings.with_it(self) if siblings is not None and restarts else ()
+        again = self._settle_in_hand(error, again=restarts)
+        paths = [one.path for one in others]
+        report_crash(error, self, envelope, decision, redelivered=again, others=paths)
         self.headers = self._birth.headers
         self.deadline = math.inf
+        if siblings is not None and restarts:
+            siblings.restart_with(self, decision.delay)
         return decision
+
+    def _group(self) -> Siblings | None:
+        """Those that may be restarted with it, where its parent's strategy wants that."""
+        parent: Cell | None = cast("Cell | None", self.parent)
+        strategy = self.system.strategy if parent is None else parent.supervision.strategy
+        if strategy is Strategy.ONE_FOR_ONE:
+            return None
+        return self.system.siblings if parent is None else parent.own_siblings()
+
+    def own_siblings(self) -> Siblings:
+        """Its children, as a group."""
+        if self._siblings is None:
+            self._siblings = Siblings(self.system, self)
+        return self._siblings
+
+    def _settle_in_hand(self, error: Exception, *, again: bool) -> bool:
+        """What becomes of the message in hand at the end of a life; whether it will be handled again."""
+        envelope, self.current = self.current, None
+        if envelope is None:
+            return False
+        if again and self._redeliver(envelope):
+            return True
+        self.crashed += 1
+        if envelope.reply is not None:
+            envelope.reply.crash(error)
+        self.system.dead_letter(envelope, self, "crashed")
+        return False
 
     def _redeliver(self, envelope: Envelope | None) -> bool:
         if envelope is None or envelope.attempt > self.supervision.redeliver:
@@ -225,6 +266,20 @@ class Cell(Incarnation):
         with self._scope:
             if delay > 0 and not self._end:
                 await self.system.sleep(delay)
+
+    async def _rest_held(self) -> None:
+        """Between two lives, until its siblings are there too."""
+        self.state = "backing off"
+        hold = self.hold
+        assert hold is not None, "looked at by the caller"
+        self._scope = trio.CancelScope(shield=True)
+        error = ActorCrashed(f"{self.path} was restarted with its siblings")
+        self._settle_in_hand(error, again=True)
+        await self._end_life()
+        hold.ended.open()
+        with self._scope:
+            if not self._end:
+                await hold.go.wait()
 
     # ------------------------------------------------------------------ the end
     async def _end_life(self) -> None:
@@ -281,6 +336,8 @@ class Cell(Incarnation):
             )
         )
         self._set_idle()
+        if self.hold is not None:
+            self.hold.release()
         del self._actor  # refs may outlive the actor's state
         del self._birth
         self.started.open()

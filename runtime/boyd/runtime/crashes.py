@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -40,6 +41,7 @@ def report_crash(
     decision: Decision,
     *,
     redelivered: bool,
+    others: Sequence[str],
 ) -> None:
     """Have the decision published, logged and written into the ledger."""
     decided = SupervisorDecided(
@@ -53,6 +55,7 @@ def report_crash(
         message=text_of(error),
         handling=envelope.codec.cls.__name__ if envelope is not None else "",
         redelivered=redelivered,
+        others=tuple(others),
     )
     # An idle actor still belongs to the run whose message it had last, or that it was started for.
     cell.system.reports.decided(decided, cell.headers, error)

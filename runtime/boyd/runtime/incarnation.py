@@ -18,6 +18,7 @@ from boyd.runtime.mailbox import Mailbox
 from boyd.runtime.origin import sender_and_headers, waiting_cell
 from boyd.runtime.post import Post
 from boyd.runtime.restart import Restart, Supervision
+from boyd.runtime.siblings import Hold, Siblings
 from boyd.runtime.statistics import ActorStatistics, State
 from boyd.runtime.timers import Timers
 
@@ -54,6 +55,7 @@ class Incarnation(Post):
         started: opens when the first life has begun, or never will.
         start_error: why the first life did not begin, while somebody waited for it.
         lived: its first life has begun.
+        hold: keeps its next life back, where siblings are restarted with it.
         stopped: opens at the very end.
     """
 
@@ -67,6 +69,7 @@ class Incarnation(Post):
         "_injected",
         "_lively",
         "_scope",
+        "_siblings",
         "children",
         "crashed",
         "current",
@@ -75,6 +78,7 @@ class Incarnation(Post):
         "errands",
         "handled",
         "headers",
+        "hold",
         "is_interrupted",
         "lived",
         "name",
@@ -128,6 +132,8 @@ class Incarnation(Post):
         self.stopped = Gate(system.dispatcher)
         self.spawner_waits = False
         self.start_error: Exception | None = None
+        self.hold: Hold | None = None
+        self._siblings: Siblings | None = None
         self._failure: Exception | None = None
         self._crashes: tuple[float, ...] = ()
         self._end: Literal["", "stop", "kill"] = ""
@@ -150,6 +156,11 @@ class Incarnation(Post):
     def is_killed(self) -> bool:
         """It is to end at once."""
         return self._end == "kill"
+
+    @property
+    def is_ending(self) -> bool:
+        """It will have no other life."""
+        return bool(self._end) or self.state in ("stopping", "stopped")
 
     @property
     def is_living(self) -> bool:
@@ -230,6 +241,28 @@ class Incarnation(Post):
             self.is_interrupted = True
             self._set_busy()
 
+    def hold_back(self, hold: Hold) -> None:
+        """Its next life, if it has one, begins when `hold` lets it."""
+        if self.hold is not None:
+            self.hold.release()
+        self.hold = hold
+
+    async def suspend_within(self, seconds: float) -> None:
+        """End its life, politely for at most `seconds`, then by force, and hold the next one back."""
+        if self.hold is None:
+            if self.is_ending:
+                return
+            self.hold_back(Hold.under(self.system.dispatcher))
+            self._interrupt()
+            self.waiter.wake()
+        hold = self.hold
+        assert hold is not None, "just set"
+        with trio.CancelScope(deadline=trio.current_time() + seconds):
+            await hold.ended.wait()
+        if not hold.ended.is_open:
+            self._scope.cancel()
+            await self._end_by_force(hold.ended)
+
     async def stop_within(self, seconds: float) -> None:
         """Stop, politely for at most `seconds`, then by force. From one of its own handlers: do not wait."""
         self.stop()
@@ -242,10 +275,14 @@ class Incarnation(Post):
             await self.stopped.wait()
         if not self.stopped.is_open:
             self.kill()
-            with trio.CancelScope(deadline=trio.current_time() + _PATIENCE):
-                await self.stopped.wait()
-        if not self.stopped.is_open:
+            await self._end_by_force(self.stopped)
+
+    async def _end_by_force(self, end: Gate) -> None:
+        """Wait for the end of what was cancelled; say so where it goes on."""
+        with trio.CancelScope(deadline=trio.current_time() + _PATIENCE):
+            await end.wait()
+        if not end.is_open:
             self.system.report(
                 f"{self.path} was killed and goes on, shielded from cancellation", None
             )
-            await self.stopped.wait()
+            await end.wait()

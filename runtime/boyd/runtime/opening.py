@@ -9,6 +9,7 @@ import trio
 
 from boyd.runtime.ledger import Ledger, open_ledger, open_memory_ledger
 from boyd.runtime.ref import homes
+from boyd.runtime.restart import Strategy
 from boyd.runtime.seams import Seams
 from boyd.runtime.system import System
 
@@ -23,6 +24,7 @@ async def open_system(
     ask_timeout: float = 30.0,
     drain: float = 5.0,
     grace: float = 5.0,
+    strategy: Strategy = Strategy.ONE_FOR_ONE,
     seams: Seams | None = None,
 ) -> AsyncGenerator[System]:
     """A system for as long as the block runs; nothing of it outlives the block.
@@ -36,6 +38,7 @@ async def open_system(
         ledger: an open ledger, which stays yours; or "sqlite:PATH" or
             "memory:", opened and closed here. Default: a memory ledger.
         ask_timeout: seconds that an ask takes at most unless it says less.
+        strategy: which of the actors at the top are restarted when one of them crashes.
         seams: the sources of chance.
 
     Raises:
@@ -56,6 +59,7 @@ async def open_system(
                 nursery=nursery,
                 ask_timeout=ask_timeout,
                 grace=grace,
+                strategy=strategy,
             )
             homes[system.id] = system
             nursery.start_soon(system.run)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import attrs
 
-__all__ = ["Decision", "Directive", "Restart", "Supervision", "next_restart"]
+__all__ = ["Decision", "Directive", "Restart", "Strategy", "Supervision", "next_restart"]
 
 
 class Restart(enum.Enum):
@@ -22,6 +22,22 @@ class Restart(enum.Enum):
     """After a crash."""
     TEMPORARY = enum.auto()
     """Never: a crash ends it for good, and nobody else."""
+
+
+class Strategy(enum.Enum):
+    """Which of the children of one parent are restarted when one of them crashes.
+
+    Those with it are stopped in reverse start order, each within its
+    `shutdown` seconds, and all are started in order; their crashes count
+    against one budget. A `Restart.TEMPORARY` one among them just ends.
+    """
+
+    ONE_FOR_ONE = enum.auto()
+    """That one."""
+    ONE_FOR_ALL = enum.auto()
+    """All."""
+    REST_FOR_ONE = enum.auto()
+    """That one, and those that were started after it."""
 
 
 class Directive(enum.Enum):
@@ -50,6 +66,7 @@ class Supervision:
 
     Attributes:
         restart: what the end of a life leads to.
+        strategy: for the children that it will have: who of them is restarted with whom.
         directives: what a crash leads to instead, by class of the error; the nearest class counts.
             A crash in `started()` cannot be resumed, and is a restart.
         restarts: how many within `per` seconds; one more escalates to the parent.
@@ -60,6 +77,7 @@ class Supervision:
     """
 
     restart: Restart = Restart.TRANSIENT
+    strategy: Strategy = Strategy.ONE_FOR_ONE
     directives: Mapping[type[Exception], Directive] = attrs.field(
         factory=dict[type[Exception], Directive], validator=_exceptions
     )

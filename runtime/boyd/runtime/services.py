@@ -23,7 +23,9 @@ from boyd.runtime.origin import sender_and_headers
 from boyd.runtime.post import Post
 from boyd.runtime.ref import Ref, homes
 from boyd.runtime.reports import Reports
+from boyd.runtime.restart import Strategy
 from boyd.runtime.seams import Seams, time_of
+from boyd.runtime.siblings import Siblings
 from boyd.runtime.supervision import Terminated
 from boyd.runtime.topics import Topics
 
@@ -56,6 +58,7 @@ class Services:
         nursery: trio.Nursery,
         ask_timeout: float,
         grace: float,
+        strategy: Strategy,
     ) -> None:
         self.name = name
         self.seams = seams
@@ -64,6 +67,8 @@ class Services:
         self.random = seams.random
         self.ask_timeout = ask_timeout
         self.grace = grace
+        self.strategy = strategy
+        self.siblings = Siblings(self, None)
         self.id = seams.ids.new()
         while self.id in homes:  # a second system of the same seed, at the same time
             self.id = seams.ids.new()

@@ -23,6 +23,7 @@ class SupervisorDecided:
         error, message: class and text of what was raised.
         handling: the message in hand, or "".
         redelivered: that message will be handled again.
+        others: paths of the siblings that are restarted with it.
     """
 
     path: str
@@ -35,6 +36,7 @@ class SupervisorDecided:
     message: str
     handling: str = ""
     redelivered: bool = False
+    others: tuple[str, ...] = ()
 
 
 @message("boyd.terminated")
