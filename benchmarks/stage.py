@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import math
-from pathlib import Path
+import tracemalloc
 from time import perf_counter
 
 import trio
@@ -248,24 +248,19 @@ async def _spawn_floor() -> float:
     return rate(_SPAWNS, started, perf_counter())
 
 
-def _resident() -> int:
-    """Bytes of this process in memory; 0 where /proc is missing."""
-    try:
-        return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
-    except OSError:
-        return 0
-
-
 async def _memory_of_actors(count: int) -> float:
-    """KiB of resident memory for each idle actor."""
+    """KiB that Python allocates for each idle actor. (Resident memory tells little behind other work.)"""
     async with open_system() as system:
         gc.collect()
-        before = _resident()
+        tracemalloc.start()
+        before = tracemalloc.get_traced_memory()[0]
         refs = [system.spawn_nowait(Counter) for _ in range(count)]
         for ref in refs:
             ref.tell(TOLD)
         await refs[-1].ask(EVENT)
-        grown = _resident() - before
+        gc.collect()
+        grown = tracemalloc.get_traced_memory()[0] - before
+        tracemalloc.stop()
         system.cancel_scope.cancel()
         return grown / count / 1024
 
