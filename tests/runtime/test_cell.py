@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
@@ -539,3 +541,25 @@ async def test_statistics_and_tree_tell_what_an_actor_does() -> None:
             "  acc  Recorder, running, in Hold, 1 waiting, 1 restarts",
         ]
         door.opened.set()
+
+
+@message("t.large")
+class Large:
+    """Worth noticing where it is kept."""
+
+    text: str
+
+
+class Reader(Actor[Large]):
+    """Keeps nothing of what it reads."""
+
+    @receives
+    async def read(self, large: Large, _ctx: Context) -> None: ...
+
+
+async def test_an_idle_actor_keeps_nothing_of_the_message_that_it_handled_last() -> None:
+    async with open_system() as system:
+        ref = await system.spawn(Reader)
+        ref.tell(Large(text="x"))
+        await system.settle(1)
+        assert [one for one in gc.get_objects() if type(one) is Large] == []

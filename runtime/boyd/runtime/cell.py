@@ -110,39 +110,45 @@ class Cell(Incarnation):
             self.hold = None
 
     async def _receive(self, ctx: Context) -> None:
-        """Handle messages until told to stop. What a handler raises ends the epoch, unless it is an answer."""
-        queue, dispatcher, spies = self.queue, self.system.dispatcher, self.system.spies
-        actor, handlers = self._actor, self._handlers
-        while True:
-            for _ in range(dispatcher.batch):
-                if self.is_interrupted:
-                    return
-                envelope = queue.take()
-                if envelope is None:
-                    break
-                track = envelope.track
-                if track is not None and not self._is_wanted(envelope, track):
-                    continue
-                if spies:
-                    self.system.reports.spied(envelope, self)
-                self.current = envelope
-                self.headers = envelope.headers
-                self.deadline = math.inf if track is None else track.deadline
-                try:
-                    message = envelope.codec.decode(envelope.body)
-                    value = await handlers[type(message)](actor, message, ctx)
-                    if track is not None and track.reply is not None:
-                        self._answer(track.reply, value, envelope)
-                except Exception as error:
-                    if not self._is_answered_by(error, envelope):
-                        raise
-                self.current = None
-                self.handled += 1
-            if len(queue):
+        """Handle messages until told to stop."""
+        dispatcher = self.system.dispatcher
+        while not self.is_interrupted:
+            # Apart, so that what was handled last does not live on in an idle actor.
+            await self._handle_batch(dispatcher.batch, ctx)
+            if len(self.queue):
                 await dispatcher.pass_turn()
             elif not self.is_interrupted:
                 self._set_idle()
                 await self.waiter.wait()
+
+    async def _handle_batch(self, size: int, ctx: Context) -> None:
+        """Handle some messages. What a handler raises ends the epoch, unless it is an answer."""
+        queue, spies = self.queue, self.system.spies
+        actor, handlers = self._actor, self._handlers
+        for _ in range(size):
+            envelope = queue.take()
+            if envelope is None:
+                return
+            track = envelope.track
+            if track is not None and not self._is_wanted(envelope, track):
+                continue
+            if spies:
+                self.system.reports.spied(envelope, self)
+            self.current = envelope
+            self.headers = envelope.headers
+            self.deadline = math.inf if track is None else track.deadline
+            try:
+                message = envelope.codec.decode(envelope.body)
+                value = await handlers[type(message)](actor, message, ctx)
+                if track is not None and track.reply is not None:
+                    self._answer(track.reply, value, envelope)
+            except Exception as error:
+                if not self._is_answered_by(error, envelope):
+                    raise
+            self.current = None
+            self.handled += 1
+            if self.is_interrupted:
+                return
 
     def _is_wanted(self, envelope: Envelope, track: Track) -> bool:
         """Whether anybody still wants a message that is about to be handled."""
