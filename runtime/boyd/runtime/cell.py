@@ -140,10 +140,10 @@ class Cell(Incarnation):
             try:
                 message = envelope.codec.decode(envelope.body)
                 value = await handlers[type(message)](actor, message, ctx)
-                if track is not None and track.reply is not None:
+                if track is not None and track.reply is not None and self.current is envelope:
                     self._answer(track.reply, value, envelope)
             except Exception as error:
-                if not self._is_answered_by(error, envelope):
+                if self.current is not envelope or not self._is_answered_by(error, envelope):
                     raise
             self.current = None
             self.handled += 1
@@ -290,6 +290,8 @@ class Cell(Incarnation):
     # ------------------------------------------------------------------ the end
     async def _end_life(self) -> None:
         """What does not outlive an epoch: timers, background tasks, and children, last started first."""
+        if self.stash is not None:
+            self.stash.put_back()
         self._cancel_timers_and_errands()
         with trio.CancelScope(shield=True):
             while self.children:

@@ -145,6 +145,23 @@ class Context:
         if self._cell.timers is not None:
             self._cell.timers.cancel(key)
 
+    def stash(self) -> None:
+        """Put the message in hand aside, to be handled after `unstash_all`; what the handler returns is no reply.
+
+        At most 256 are kept. A restart puts them back first; a stop makes dead
+        letters of them.
+
+        Raises:
+            StashFull: there are that many.
+            LookupError: no message is in hand.
+        """
+        self._cell.put_aside()
+
+    def unstash_all(self) -> None:
+        """Have all that was put aside handled next, in order of arrival, before newer mail."""
+        if self._cell.stash is not None:
+            self._cell.stash.put_back()
+
     def watch(self, ref: Ref[Any], /) -> None:
         """Have one `Terminated` told to this actor when `ref` has stopped; at once if it has already.
 

@@ -6,7 +6,7 @@ message that has no wire form.
 
     BoydError
       the sender:    NotAccepted, EncodeError (TypeError)
-      the receiver:  ActorStopped, ActorCrashed, MailboxFull, AskTimeout, AskCycle
+      the receiver:  ActorStopped, ActorCrashed, MailboxFull, AskTimeout, AskCycle, StashFull
       the system:    SystemClosed
       the bytes:     WireError (ValueError)
       a remote end:  RemoteFailure
@@ -36,6 +36,7 @@ __all__ = [
     "OutcomeUnknown",
     "RemoteFailure",
     "SequenceConflict",
+    "StashFull",
     "SystemClosed",
     "UnknownActor",
     "UnknownThread",
@@ -81,6 +82,10 @@ class AskTimeout(BoydError, trio.TooSlowError):
 
 class AskCycle(BoydError, RuntimeError):
     """This ask would wait for itself."""
+
+
+class StashFull(BoydError, trio.WouldBlock):
+    """An actor has put too many messages aside. Raised in its handler; the message in hand is not put aside."""
 
 
 class NameTaken(BoydError, ValueError):

@@ -19,6 +19,7 @@ from boyd.runtime.origin import sender_and_headers, waiting_cell
 from boyd.runtime.post import Post
 from boyd.runtime.restart import Restart, Supervision
 from boyd.runtime.siblings import Hold, Siblings
+from boyd.runtime.stash import Stash
 from boyd.runtime.statistics import ActorStatistics, State
 from boyd.runtime.timers import Timers
 
@@ -86,6 +87,7 @@ class Incarnation(Post):
         "spawner_waits",
         "start_error",
         "started",
+        "stash",
         "state",
         "stopped",
         "supervision",
@@ -121,6 +123,7 @@ class Incarnation(Post):
         self.children: dict[str, Cell] = {}
         self.timers: Timers | None = None  # few actors have any
         self.errands: Errands | None = None
+        self.stash: Stash | None = None
         self.state: State = "starting"
         self.epoch: int = 0
         self.handled: int = 0
@@ -209,6 +212,16 @@ class Incarnation(Post):
             if self.state == "backing off":
                 self._scope.cancel()
             self.waiter.wake()
+
+    def put_aside(self) -> None:
+        """The message in hand into the stash. Raises StashFull, LookupError."""
+        if self.current is None:
+            raise LookupError(f"{self.path} has no message in hand to put aside")
+        if self.stash is None:
+            self.stash = Stash(self)
+        self.stash.put(self.current)
+        self.current = None
+        self.handled -= 1
 
     def stop_itself(self) -> None:
         """As `stop`, by one of its own handlers: its supervision may want another life."""
