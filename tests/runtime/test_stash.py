@@ -135,7 +135,7 @@ async def test_an_asker_that_has_left_is_not_worked_for() -> None:
 
 async def test_a_stop_tells_the_asker_of_what_was_put_aside() -> None:
     async with open_system() as system:
-        ref = await system.spawn(Shop, [], name="shop")
+        ref = await system.spawn(Shop, list[int](), name="shop")
         async with trio.open_nursery() as nursery:
 
             async def ask() -> None:
@@ -152,7 +152,7 @@ async def test_the_stash_is_bounded_and_the_message_too_many_crashes_its_handler
     async with open_system() as system:
         roomy = Mailbox(size=1000)
         ref = await system.spawn(
-            Shop, [], mailbox=roomy, supervision=Supervision(restarts=0, significant=False)
+            Shop, list[int](), mailbox=roomy, supervision=Supervision(restarts=0, significant=False)
         )
         for n in range(256):
             ref.tell(Work(n=n))

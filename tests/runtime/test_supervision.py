@@ -886,6 +886,49 @@ async def test_a_watch_gives_exactly_one_terminated(times: int) -> None:
     assert door.log == [("/target", "stopped", "")] * times
 
 
+@pytest.mark.parametrize("when", ["before its end", "in the mailbox", "never watched"])
+async def test_a_watch_that_is_taken_back_tells_nothing(when: str) -> None:
+    door = Door()
+
+    class Fickle(Actor[Note | Hold | Terminated]):
+        target: Ref[Note]
+
+        async def started(self, ctx: Context) -> None:
+            if when != "never watched":
+                ctx.watch(self.target)
+
+        @receives
+        async def note(self, _note: Note, ctx: Context) -> None:
+            ctx.unwatch(self.target)
+            ctx.unwatch(self.target)
+
+        @receives
+        async def hold(self, _hold: Hold, _ctx: Context) -> str:
+            await door.opened.wait()
+            return ""
+
+        @receives
+        async def terminated(self, end: Terminated, _ctx: Context) -> None:
+            door.log.append(end.reason)
+
+    async with open_system() as system:
+        target = await system.spawn(Recorder, Door())
+        ref = await system.spawn(Fickle, target)
+        if when == "in the mailbox":
+            ref.tell(Hold())
+            ref.tell(Note(n=1))
+            await wait_all_tasks_blocked()
+            await system.stop_actor(target)
+        else:
+            ref.tell(Note(n=1))
+            await system.settle(1)
+            await system.stop_actor(target)
+        door.opened.set()
+        await system.settle(1)
+        assert ref.statistics().queued == 0
+    assert door.log == []
+
+
 async def test_a_watch_of_a_dead_ref_answers_at_once() -> None:
     door = Door()
     async with open_system() as system:

@@ -176,6 +176,10 @@ class Context:
             raise NotAccepted(f"{kind} cannot watch: it has no @receives method for Terminated")
         self._cell.system.watch(self._cell, ref)
 
+    def unwatch(self, ref: Ref[Any], /) -> None:
+        """Take one `watch` of `ref` back, also where its `Terminated` waits in the mailbox. Idempotent."""
+        self._cell.system.unwatch(self._cell, ref)
+
     def publish(self, topic: str, message: object, /) -> None:
         """To all subscriptions of `topic`."""
         self._cell.system.publish(topic, message)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections import deque
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import attrs
@@ -90,6 +91,18 @@ class MailboxQueue:
 
     def __len__(self) -> int:
         return len(self._items)
+
+    def __iter__(self) -> Iterator[Envelope]:
+        return iter(tuple(self._items))
+
+    def remove(self, envelope: Envelope) -> None:
+        """Take one out of turn: it was wanted back."""
+        self._items.remove(envelope)
+        self.bytes -= len(envelope.body)
+        if _is_reserved(envelope):
+            self._reserved -= 1
+        if self._senders:
+            self._admit(self._senders)
 
     @property
     def size(self) -> int:

@@ -118,6 +118,18 @@ class Services:
         elif not watcher.closed:
             watcher.deliver(watcher.reserve(Terminated(ref=ref, reason="stopped")))
 
+    def unwatch(self, watcher: Post, ref: Ref[Any]) -> None:
+        """Take one watch back, or the `Terminated` of it that was not read yet."""
+        post = self.post_of(ref)
+        if post is not None and watcher in post.watchers:
+            post.watchers.remove(watcher)
+            return
+        codec = message_codec(Terminated)
+        for envelope in watcher.queue:
+            if envelope.codec is codec and codec.decode(envelope.body).ref == ref:
+                watcher.queue.remove(envelope)
+                return
+
     def is_heard(self, topic: str) -> bool:
         """Whether anybody listens to `topic`."""
         return bool(self.topics.listeners(topic))
