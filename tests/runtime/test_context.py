@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 import trio
+from hypothesis import given
+from hypothesis import strategies as st
 from trio.testing import wait_all_tasks_blocked
 
 from boyd.runtime import (
@@ -26,6 +28,7 @@ from boyd.runtime import (
 )
 from boyd.runtime.post import current_headers
 from boyd.runtime.testing import seeded_seams
+from boyd.runtime.timers import next_time
 from tests.runtime.stage import Add, Door, Hold, Note, Recorder
 
 
@@ -501,6 +504,53 @@ async def test_d6_a_timer_finds_room_and_keeps_its_place() -> None:
         await ref.send(Note(n=2))
         await system.settle(1)
     assert door.log == [0, 1, 2]
+
+
+async def test_a_repeating_timer_keeps_its_grid_until_it_is_cancelled() -> None:
+    door = Door()
+    began = trio.current_time()
+
+    class Ticker(Actor[Note | Do]):
+        async def started(self, ctx: Context) -> None:
+            ctx.start_timer("tick", Note(n=1), after=2, repeat=True)
+
+        @receives
+        async def note(self, _note: Note, ctx: Context) -> None:
+            door.log.append(ctx.now() - began)
+            if len(door.log) == 2:
+                await ctx.sleep(5)  # over two of its times
+
+        @receives
+        async def do(self, _do: Do, ctx: Context) -> None:
+            ctx.cancel_timer("tick")
+
+    async with open_system() as system:
+        ref = await system.spawn(Ticker)
+        await trio.sleep(13)
+        await ref.ask(Do())
+        await trio.sleep(10)
+        assert len(system.deadlines) == 0
+    assert door.log == [2, 4, 9, 10, 12]
+
+
+@given(st.floats(0, 1e6), st.floats(0.01, 1e3), st.floats(0, 1e6))
+def test_the_next_time_of_a_timer_is_the_first_on_its_grid(
+    last: float, every: float, late: float
+) -> None:
+    now = last + late
+    following = next_time(last, every, now)
+    assert following > last
+    assert following > now or following == pytest.approx(now)
+    assert following - every <= now or following - every == pytest.approx(now)
+
+
+async def test_a_timer_that_would_never_pause_is_refused() -> None:
+    async def begin(ctx: Context) -> None:
+        with pytest.raises(ValueError, match="would never pause"):
+            ctx.start_timer("a", Note(n=1), after=0, repeat=True)
+
+    async with open_system() as system:
+        await (await system.spawn(Doer, Door(), begin)).ask(Do())
 
 
 async def test_a_timer_fails_when_it_is_started_and_not_when_it_fires() -> None:

@@ -161,7 +161,7 @@ class Cell(Incarnation):
         elif timer is not None:
             if timer.cancelled:
                 return False
-            timer.arrived()
+            timer.arrived(envelope)
         return True
 
     def _is_answered_by(self, error: Exception, envelope: Envelope) -> bool:

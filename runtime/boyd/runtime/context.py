@@ -126,19 +126,25 @@ class Context:
             cell.errands = Errands(cell)
         cell.errands.start_soon(fn, args)
 
-    def start_timer(self, key: str, message: object, /, *, after: float) -> None:
+    def start_timer(
+        self, key: str, message: object, /, *, after: float, repeat: bool = False
+    ) -> None:
         """Have `message` told to this actor in `after` seconds, whether or not its mailbox is full.
 
-        The same key again replaces it: what was replaced or cancelled never
-        arrives. Timers do not outlive a restart.
+        With `repeat` also every `after` seconds from then on, but never while the
+        last one still waits to be handled: times that were missed are left out. The same key again replaces it: what
+        was replaced or cancelled never arrives. Timers do not outlive a restart.
 
         Raises:
+            ValueError: it would repeat without a pause.
             NotAccepted, EncodeError: as `Ref.tell`, and now.
         """
         cell = self._cell
+        if repeat and not after > 0:
+            raise ValueError(f"start_timer({key!r}, after={after}, repeat=True) would never pause")
         if cell.timers is None:
             cell.timers = Timers(cell)
-        cell.timers.start(key, message, after)
+        cell.timers.start(key, message, after, after if repeat else None)
 
     def cancel_timer(self, key: str, /) -> None:
         """It will not arrive. Idempotent."""
