@@ -334,6 +334,8 @@ class Cell(Incarnation):
         self.close_mailbox("stopped")
         self.state = "stopped"
         self._cancel_timers_and_errands()
+        for pattern in tuple(self.hearings or ()):
+            system.unsubscribe(self, pattern)
         system.directory.forget(self)
         crashed = self._failure is not None
         self.tell_watchers(

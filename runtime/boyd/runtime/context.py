@@ -186,6 +186,20 @@ class Context:
         """Take one `watch` of `ref` back, also where its `Terminated` waits in the mailbox. Idempotent."""
         self._cell.system.unwatch(self._cell, ref)
 
+    def subscribe(self, topic: str, /, *, echo: bool = False) -> None:
+        """Hear, of what is published on `topic`, all that this actor accepts, until it stops or unsubscribes.
+
+        `topic` may be a pattern: `*` is one word, a last `**` any number. What
+        finds no room in the mailbox is treated by its overflow policy, and
+        where that is to reject, a dead letter. Subscribing again changes only
+        whether the actor hears itself (`echo`).
+        """
+        self._cell.system.subscribe(self._cell, topic, echo=echo)
+
+    def unsubscribe(self, topic: str, /) -> None:
+        """Hear no more of `topic`, as it was subscribed to. Idempotent."""
+        self._cell.system.unsubscribe(self._cell, topic)
+
     def publish(self, topic: str, message: object, /) -> None:
         """To all subscriptions of `topic`."""
         self._cell.system.publish(topic, message)

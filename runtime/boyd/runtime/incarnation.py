@@ -22,6 +22,7 @@ from boyd.runtime.siblings import Hold, Siblings
 from boyd.runtime.stash import Stash
 from boyd.runtime.statistics import ActorStatistics, State
 from boyd.runtime.timers import Timers
+from boyd.runtime.topics import Hearing
 
 if TYPE_CHECKING:
     from boyd.runtime.cell import Cell
@@ -79,6 +80,7 @@ class Incarnation(Post):
         "errands",
         "handled",
         "headers",
+        "hearings",
         "hold",
         "is_interrupted",
         "lived",
@@ -124,6 +126,7 @@ class Incarnation(Post):
         self.timers: Timers | None = None  # few actors have any
         self.errands: Errands | None = None
         self.stash: Stash | None = None
+        self.hearings: dict[str, Hearing] | None = None
         self.state: State = "starting"
         self.epoch: int = 0
         self.handled: int = 0

@@ -200,6 +200,23 @@ class Post:
         if self.idle:
             self.rouse()
 
+    def offer(self, envelope: Envelope) -> None:
+        """Take part in a publication: as a tell, but what finds no room is a dead letter."""
+        if self.closed:
+            return
+        queue = self.queue
+        if queue.has_room():
+            self.deliver(envelope)
+        elif queue.overflow is Overflow.DROP_OLDEST:
+            self.drop_oldest()
+            self.deliver(envelope)
+        elif queue.overflow is Overflow.DROP_NEWEST:
+            queue.dropped += 1
+            self.system.dead_letter(envelope, self, "dropped")
+        else:
+            queue.rejected += 1
+            self.system.dead_letter(envelope, self, "full")
+
     def rouse(self) -> None:
         """Have its reader woken, who is parked."""
         self.idle = False

@@ -17,6 +17,7 @@ from boyd.runtime.envelope import Envelope
 from boyd.runtime.errors import NotAccepted, SystemClosed
 from boyd.runtime.exclusive import Turns
 from boyd.runtime.inbox import Inbox
+from boyd.runtime.incarnation import Incarnation
 from boyd.runtime.ledger import Ledger
 from boyd.runtime.messages import message_codec
 from boyd.runtime.origin import sender_and_headers
@@ -27,7 +28,7 @@ from boyd.runtime.restart import Strategy
 from boyd.runtime.seams import Seams, time_of
 from boyd.runtime.siblings import Siblings
 from boyd.runtime.supervision import Terminated
-from boyd.runtime.topics import Topics
+from boyd.runtime.topics import Hearing, Topics
 
 __all__ = ["Services"]
 
@@ -143,15 +144,29 @@ class Services:
             EncodeError: a value in the message has no wire form.
         """
         kind = type(message)
-        listeners = [inbox for inbox in self.topics.listeners(topic) if kind in inbox.accepted]
+        listeners = [one for one in self.topics.listeners(topic) if kind in one.accepted]
         if not listeners:
             return
         codec, now = message_codec(kind), self.now()
         body = codec.encode(message)
         sender, headers = sender_and_headers()
         envelope = Envelope(codec, body, sender, headers, now)
-        for inbox in listeners:
-            inbox.offer(envelope)
+        for listener in listeners:
+            listener.offer(envelope)
+
+    def subscribe(self, cell: Incarnation, pattern: str, *, echo: bool) -> None:
+        """Have an actor hear `pattern` until its end, once however often it subscribes."""
+        self.unsubscribe(cell, pattern)
+        if cell.hearings is None:
+            cell.hearings = {}
+        hearing = cell.hearings[pattern] = Hearing(cell, echo=echo)
+        self.topics.add(pattern, hearing)
+
+    def unsubscribe(self, cell: Incarnation, pattern: str) -> None:
+        """It hears no more of `pattern`. Idempotent."""
+        hearing = cell.hearings.pop(pattern, None) if cell.hearings else None
+        if hearing is not None:
+            self.topics.remove(pattern, hearing)
 
     # ------------------------------------------------------------------ time, threads, tasks
     async def sleep(self, seconds: float) -> None:

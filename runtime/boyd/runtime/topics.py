@@ -2,11 +2,48 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Container
+from typing import Protocol
 
-from boyd.runtime.inbox import Inbox
+from boyd.runtime.envelope import Envelope
+from boyd.runtime.post import Post
 
-__all__ = ["Topics", "matches"]
+__all__ = ["Hearing", "Listener", "Topics", "matches"]
+
+
+class Listener(Protocol):
+    """Who hears topics: an inbox, or an actor by a `Hearing`."""
+
+    @property
+    def accepted(self) -> Container[type]:
+        """The message classes that it wants."""
+        ...
+
+    def offer(self, envelope: Envelope, /) -> None:
+        """Take part in a publication; never waits, and raises nothing."""
+        ...
+
+
+class Hearing:
+    """An actor's subscription of one topic: what it accepts of what is published there.
+
+    Attributes:
+        echo: it hears what it publishes itself.
+    """
+
+    __slots__ = ("echo", "post")
+
+    def __init__(self, post: Post, *, echo: bool) -> None:
+        self.post = post
+        self.echo = echo
+
+    @property
+    def accepted(self) -> Container[type]:
+        return self.post.accepted
+
+    def offer(self, envelope: Envelope, /) -> None:
+        if self.echo or envelope.sender is not self.post.ref:
+            self.post.offer(envelope)
 
 
 def matches(pattern: str, topic: str) -> bool:
@@ -27,32 +64,32 @@ class Topics:
     """Who listens to what."""
 
     def __init__(self) -> None:
-        self._inboxes: dict[str, list[Inbox[Any]]] = {}
-        self._heard: dict[str, tuple[Inbox[Any], ...]] = {}
+        self._listeners: dict[str, list[Listener]] = {}
+        self._heard: dict[str, tuple[Listener, ...]] = {}
 
-    def add(self, pattern: str, inbox: Inbox[Any]) -> None:
-        self._inboxes.setdefault(pattern, []).append(inbox)
+    def add(self, pattern: str, listener: Listener) -> None:
+        self._listeners.setdefault(pattern, []).append(listener)
         self._heard.clear()
 
-    def remove(self, pattern: str, inbox: Inbox[Any]) -> None:
-        inboxes = self._inboxes.get(pattern, [])
-        if inbox in inboxes:
-            inboxes.remove(inbox)
-        if not inboxes:
-            self._inboxes.pop(pattern, None)
+    def remove(self, pattern: str, listener: Listener) -> None:
+        listeners = self._listeners.get(pattern, [])
+        if listener in listeners:
+            listeners.remove(listener)
+        if not listeners:
+            self._listeners.pop(pattern, None)
         self._heard.clear()
 
-    def listeners(self, topic: str) -> tuple[Inbox[Any], ...]:
-        """The inboxes that hear `topic`, in order of subscription within a pattern."""
-        if not self._inboxes:
+    def listeners(self, topic: str) -> tuple[Listener, ...]:
+        """Those that hear `topic`, in order of subscription within a pattern."""
+        if not self._listeners:
             return ()
         found = self._heard.get(topic)
         if found is None:
             found = tuple(
-                inbox
-                for pattern, inboxes in self._inboxes.items()
+                listener
+                for pattern, listeners in self._listeners.items()
                 if matches(pattern, topic)
-                for inbox in inboxes
+                for listener in listeners
             )
             if len(self._heard) < 4096:  # noqa: PLR2004  # a cache, bounded
                 self._heard[topic] = found
