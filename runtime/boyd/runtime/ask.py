@@ -11,6 +11,7 @@ from boyd.runtime.errors import AskCycle, AskTimeout, MailboxFull, NotAccepted
 from boyd.runtime.mailbox import Overflow
 from boyd.runtime.origin import sender_and_headers, waiting_cell
 from boyd.runtime.reply import ReplySlot
+from boyd.runtime.spans import check_span
 
 if TYPE_CHECKING:
     from boyd.runtime.cell import Cell
@@ -28,7 +29,7 @@ async def ask(post: Post, message: object, within: float | None) -> Any:  # noqa
     system, asker = post.system, waiting_cell()
     now = system.now()
     limit = system.ask_timeout if codec.within is None else codec.within
-    if within is not None and within < limit:
+    if within is not None and check_span(within, "within") < limit:
         limit = within
     limit += now
     if asker is not None:

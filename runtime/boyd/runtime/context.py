@@ -17,6 +17,7 @@ from boyd.runtime.incarnation import Birth, Incarnation
 from boyd.runtime.mailbox import Mailbox
 from boyd.runtime.origin import Errand, origin
 from boyd.runtime.restart import Supervision
+from boyd.runtime.spans import check_span
 from boyd.runtime.supervision import Terminated
 from boyd.runtime.timers import Timers
 
@@ -136,10 +137,11 @@ class Context:
         was replaced or cancelled never arrives. Timers do not outlive a restart.
 
         Raises:
-            ValueError: it would repeat without a pause.
+            ValueError: `after` is no number, or it would repeat without a pause.
             NotAccepted, EncodeError: as `Ref.tell`, and now.
         """
         cell = self._cell
+        check_span(after, "after")
         if repeat and not after > 0:
             raise ValueError(f"start_timer({key!r}, after={after}, repeat=True) would never pause")
         if cell.timers is None:

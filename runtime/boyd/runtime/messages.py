@@ -34,6 +34,7 @@ from boyd.runtime.forms.classes import Field, construction, fields_of
 from boyd.runtime.forms.form import Mismatch, bare
 from boyd.runtime.forms.unions import is_union
 from boyd.runtime.generated import compiled
+from boyd.runtime.spans import check_span
 from boyd.runtime.wire import DEFAULT_LIMITS, Limits, check_tree, packer, unpack_foreign, unpack_own
 
 __all__ = [
@@ -78,6 +79,8 @@ def message(
     Raises:
         TypeError: the tag is taken by another class, or is no text.
     """
+    if within is not None:
+        check_span(within, "within", least=0.0)
     frame = inspect.currentframe()
     caller = frame.f_back if frame else None
     if isinstance(cls_or_tag, str):

@@ -11,6 +11,7 @@ from boyd.runtime.ledger import Ledger, open_ledger, open_memory_ledger
 from boyd.runtime.ref import homes
 from boyd.runtime.restart import Strategy
 from boyd.runtime.seams import Seams
+from boyd.runtime.spans import check_span
 from boyd.runtime.system import System
 
 __all__ = ["open_system"]
@@ -42,9 +43,12 @@ async def open_system(
         seams: the sources of chance.
 
     Raises:
+        ValueError: a number of seconds is none.
         ExceptionGroup: with the original error of an actor whose restart
             budget is used up; a note on it says which actor, and what it handled.
     """
+    for name_of_span, span in (("ask_timeout", ask_timeout), ("drain", drain), ("grace", grace)):
+        check_span(span, name_of_span, least=0.0)
     seams = seams if seams is not None else Seams()
     async with AsyncExitStack() as stack:
         if ledger is None:

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 
 import attrs
 
+from boyd.runtime.spans import check_span
+
 __all__ = ["Decision", "Directive", "Restart", "Strategy", "Supervision", "next_restart"]
 
 
@@ -60,6 +62,15 @@ def _exceptions(_owner: object, _field: object, value: Mapping[type[Exception], 
             raise TypeError(f"Supervision(directives=...) is by class of exception, not {kind!r}")
 
 
+def _span(_owner: object, field: attrs.Attribute[float], value: float) -> None:
+    check_span(value, f"Supervision {field.name}", least=0.0)
+
+
+def _count(_owner: object, field: attrs.Attribute[int], value: int) -> None:
+    if value < 0:
+        raise ValueError(f"Supervision({field.name}={value}): it must be 0 or more")
+
+
 @attrs.frozen(kw_only=True)
 class Supervision:
     """How an actor is kept alive.
@@ -81,10 +92,10 @@ class Supervision:
     directives: Mapping[type[Exception], Directive] = attrs.field(
         factory=dict[type[Exception], Directive], validator=_exceptions
     )
-    restarts: int = 3
-    per: float = 30.0
-    shutdown: float = 5.0
-    redeliver: int = 0
+    restarts: int = attrs.field(default=3, validator=_count)
+    per: float = attrs.field(default=30.0, validator=_span)
+    shutdown: float = attrs.field(default=5.0, validator=_span)
+    redeliver: int = attrs.field(default=0, validator=_count)
     significant: bool = True
 
     def directive_for(self, error: Exception) -> Directive | None:

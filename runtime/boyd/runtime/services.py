@@ -27,6 +27,7 @@ from boyd.runtime.reports import Reports
 from boyd.runtime.restart import Strategy
 from boyd.runtime.seams import Seams, time_of
 from boyd.runtime.siblings import Siblings
+from boyd.runtime.spans import check_span
 from boyd.runtime.supervision import Terminated
 from boyd.runtime.topics import Hearing, Topics
 
@@ -170,7 +171,8 @@ class Services:
 
     # ------------------------------------------------------------------ time, threads, tasks
     async def sleep(self, seconds: float) -> None:
-        """Wait on the system's clock; woken through the dispatcher. Raises SystemClosed."""
+        """Wait on the system's clock; woken through the dispatcher. Raises SystemClosed, ValueError."""
+        check_span(seconds, "seconds")
         if self._services.cancel_called:
             raise SystemClosed(f"the system {self.name} has ended")
         waiter = Waiter(self.dispatcher)
