@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 import trio
@@ -362,6 +364,41 @@ async def test_a_temporary_actor_is_not_restarted() -> None:
         assert system.paths() == ()
         assert system.dead_letters == {"crashed": 1, "stopped": 1}
     assert door.log == ["started 1", "fail boom", "stopped"]
+
+
+async def test_a_factory_may_make_another_class_and_mail_for_the_old_one_is_unhandled() -> None:
+    class Old(Actor[Fail | Note | Add]):
+        @receives
+        async def fail(self, _fail: Fail, _ctx: Context) -> int:
+            raise ValueError("boom")
+
+        @receives
+        async def note(self, _note: Note, _ctx: Context) -> None: ...
+
+        @receives
+        async def add(self, _add: Add, _ctx: Context) -> int:
+            return 1
+
+    class New(Actor[Hold]):
+        @receives
+        async def hold(self, _hold: Hold, _ctx: Context) -> str:
+            return "new"
+
+    kinds: list[Callable[[], Actor[Any]]] = [Old, New]
+
+    def make() -> Actor[Any]:
+        return kinds.pop(0)()
+
+    async with open_system() as system:
+        ref: Ref[Any] = await system.spawn(make, name="acc")
+        ref.tell(Fail())
+        ref.tell(Note(n=1))
+        with pytest.raises(NotAccepted, match="/acc is a New now and has no method for Add"):
+            await ref.ask(Add())
+        with pytest.raises(NotAccepted, match="is a New and accepts Hold, not Note"):
+            ref.tell(Note(n=2))
+        assert await ref.ask(Hold()) == "new"
+        assert system.dead_letters == {"crashed": 1, "unhandled": 2}
 
 
 # ---------------------------------------------------------------- directives and kinds of restart

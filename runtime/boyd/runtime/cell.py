@@ -10,11 +10,17 @@ from typing import TYPE_CHECKING, cast
 
 import trio
 
-from boyd.runtime.actor import has_farewell
+from boyd.runtime.actor import Handler, has_farewell
 from boyd.runtime.context import Context
 from boyd.runtime.crashes import note_crash, report_crash
 from boyd.runtime.envelope import Envelope, Track
-from boyd.runtime.errors import ActorCrashed, ActorStopped, AskTimeout, EncodeError
+from boyd.runtime.errors import (
+    ActorCrashed,
+    ActorStopped,
+    AskTimeout,
+    EncodeError,
+    NotAccepted,
+)
 from boyd.runtime.failure import failure_of, is_answer
 from boyd.runtime.incarnation import Incarnation
 from boyd.runtime.origin import origin
@@ -100,7 +106,7 @@ class Cell(Incarnation):
         if self.epoch > 1:
             self._lively = False
             self._actor = self._build()
-            self._handlers = self.accepted = type(self._actor).__boyd_handlers__
+            self.become(type(self._actor))  # its factory may have made something else
         await self._actor.started(ctx)
         self._lively = self.lived = True
         self.state = "running"
@@ -138,8 +144,9 @@ class Cell(Incarnation):
             self.headers = envelope.headers
             self.deadline = math.inf if track is None else track.deadline
             try:
-                message = envelope.codec.decode(envelope.body)
-                value = await handlers[type(message)](actor, message, ctx)
+                message: object = envelope.codec.decode(envelope.body)
+                handler = handlers.get(type(message)) or self._no_handler(envelope)
+                value = await handler(actor, message, ctx)
                 if track is not None and track.reply is not None and self.current is envelope:
                     self._answer(track.reply, value, envelope)
             except Exception as error:
@@ -149,6 +156,20 @@ class Cell(Incarnation):
             self.handled += 1
             if self.is_interrupted:
                 return
+
+    def _no_handler(self, envelope: Envelope) -> Handler:
+        """It was accepted by an earlier life, which was of another class."""
+        name = envelope.codec.cls.__name__
+        text = f"{self.path} is {self.kind_text()} now and has no method for {name}"
+
+        async def put_away(*_: object) -> None:
+            self.system.dead_letter(envelope, self, "unhandled")
+            if envelope.reply is not None:
+                envelope.reply.fail(NotAccepted(text))
+            self.current = None  # settled: what comes back is no reply
+            self.system.report(text, None)
+
+        return put_away
 
     def _is_wanted(self, envelope: Envelope, track: Track) -> bool:
         """Whether anybody still wants a message that is about to be handled."""

@@ -158,6 +158,13 @@ class Incarnation(Post):
             raise TypeError(f"spawn takes a factory of actors; {factory!r} made a {kind}")
         return made
 
+    def become(self, kind: type[Actor[Any]]) -> None:
+        """From now on, accept and handle what `kind` does."""
+        self.kind = kind.__name__
+        self.accepted = self._handlers = kind.__boyd_handlers__
+        if not self.closed:
+            self.codecs = kind.__boyd_codecs__
+
     @property
     def is_killed(self) -> bool:
         """It is to end at once."""

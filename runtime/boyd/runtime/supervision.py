@@ -60,7 +60,8 @@ class DeadLetter:
     Attributes:
         path: the receiver.
         kind: name of the message.
-        reason: "crashed", "stopped", "closed", "dropped", "full", "late" or "withdrawn".
+        reason: "crashed", "stopped", "closed", "dropped", "full", "late", "unhandled" or
+            "withdrawn".
         sender: path of the sender, or "".
         size: bytes of the body.
     """
