@@ -8,7 +8,7 @@ import pkgutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, Union
+from typing import Annotated, Any, Literal, NewType, Union
 
 import attrs
 import pytest
@@ -32,6 +32,9 @@ from tests.runtime.typed import TYPES, Colour, Flags, Typed
 OURS = Path(__file__).parent / "boyd-wire.lock"
 UPDATE = "boyd wire lock boyd.runtime boyd.actors --file tests/runtime/boyd-wire.lock"
 _numbers = itertools.count()
+
+
+Number = NewType("Number", int)
 
 
 @attrs.define
@@ -152,6 +155,19 @@ def test_two_classes_of_one_name_have_a_layout_each() -> None:
     assert not breaking_changes(both, both)
     after = layouts_of([made("lock.twins", [("x", one, False), ("y", wrong, False)])])
     assert breaking_changes(both, after) == ["class Twin: field b was str, is bytes"]
+
+
+def test_a_member_of_a_union_has_its_name_on_the_wire_beside_it() -> None:
+    """Where that is not its text: a rename of the type would change it."""
+    alike: Any = list[Number] | set[int]
+    fields = [("a", alike, False), ("b", Leaf | Note | None, False), ("c", alike | None, False)]
+    cls = made("lock.union", fields)
+    [layout] = [one for one in layouts_of([cls]) if one.name == "lock.union"]
+    assert [part.type for part in layout.parts] == [
+        'list[int] as "list[Number]" | set[int]',
+        '"lock.note" | Leaf | None',
+        'list[int] as "list[Number]" | set[int] | None',
+    ]
 
 
 def test_a_class_inside_a_function_is_found_as_its_codec_finds_it() -> None:

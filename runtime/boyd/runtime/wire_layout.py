@@ -13,7 +13,13 @@ from boyd.runtime.annotations import meaning
 from boyd.runtime.forms.classes import fields_of
 from boyd.runtime.forms.containers import CONTAINERS
 from boyd.runtime.forms.form import bare, type_name, with_hooks
-from boyd.runtime.forms.unions import is_union
+from boyd.runtime.forms.scalars import PRIMITIVES
+from boyd.runtime.forms.unions import (
+    _flat,  # pyright: ignore[reportPrivateUsage]
+    _Member,  # pyright: ignore[reportPrivateUsage]
+    _members,  # pyright: ignore[reportPrivateUsage]  # how a union tells its members apart
+    is_union,
+)
 from boyd.runtime.messages import (
     Replies,
     _by_tag,  # pyright: ignore[reportPrivateUsage]  # the registry has no list of what is in it
@@ -101,9 +107,8 @@ class _Walk:
     def _meant(self, tp: Any) -> str:  # noqa: ANN401
         kind, arguments = get_origin(tp) or tp, get_args(tp)
         if is_union(tp):
-            return " | ".join(self._members(tp))
+            return " | ".join(self._union(tp))
         if kind is Literal:
-            # Sorted as the members of unions are: typing gives equal types in the order of the first.
             return f"Literal[{', '.join(sorted(self._value(one) for one in arguments))}]"
         if kind in CONTAINERS:
             return f"{kind.__name__}{self._arguments(kind, arguments)}"
@@ -113,9 +118,20 @@ class _Walk:
             return "None"
         return self._class(cast("type[Any]", kind)) if isinstance(kind, type) else type_name(tp)
 
-    def _members(self, tp: Any) -> list[str]:  # noqa: ANN401
-        texts = {self.text(one) for one in get_args(tp)}
-        return sorted(texts, key=lambda text: (text == "None", text))
+    def _union(self, tp: Any) -> list[str]:  # noqa: ANN401
+        """The members, sorted: typing gives equal unions in the order of the first one."""
+        kinds = list(dict.fromkeys(_flat(tp)))
+        others = [one for one in kinds if one not in (None, type(None))]
+        members = _members(
+            tp, others, lambda _: PRIMITIVES[object]
+        )  # only their names are looked at
+        texts = sorted(self._member(one) for one in members)
+        return texts if len(others) == len(kinds) else [*texts, "None"]
+
+    def _member(self, member: _Member) -> str:
+        """With the name in front of it on the wire, where that is another than its text."""
+        text, name = self.text(member.type), json.dumps(member.tag, ensure_ascii=False)
+        return text if member.tag in ("", text) or name == text else f"{text} as {name}"
 
     def _value(self, value: object) -> str:
         if isinstance(value, enum.Enum):
@@ -136,7 +152,7 @@ class _Walk:
         if cls not in self._begun and cls not in with_hooks:
             self._begun.add(cls)
             if issubclass(cls, enum.Enum):
-                self.found[cls] = Layout("enum", type_name(cls), _members_of(cls))
+                self.found[cls] = Layout("enum", type_name(cls), _names_of(cls))
             elif attrs.has(cls):
                 self.found[cls] = self._fields(cls, tag)
         return type_name(cls) if tag is None else json.dumps(tag, ensure_ascii=False)
@@ -161,7 +177,7 @@ class _Walk:
         return ""
 
 
-def _members_of(kind: type[enum.Enum]) -> tuple[Part, ...]:
+def _names_of(kind: type[enum.Enum]) -> tuple[Part, ...]:
     """By name, as they travel; flags with their numbers, since combinations travel as those."""
     flags = issubclass(kind, enum.Flag)
     members = cast("dict[str, enum.Enum]", kind.__members__)
