@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import time
 import tracemalloc
 from collections.abc import Iterator
@@ -14,10 +15,12 @@ import pytest
 
 from boyd.runtime import Entry, WireError
 from boyd.runtime.codec import TypeCodec, codec_for
-from boyd.runtime.failure import failure_of, to_exception
+from boyd.runtime.failure import Failure, failure_of, to_exception
 from boyd.runtime.forms.scalars import PRIMITIVES, TEXT_FORMS
 from boyd.runtime.messages import decode_named, encode_named, registered
-from tests.runtime.golden_forms import ENTRIES, FORMS, GOLDEN, INDEX, Golden, index_of
+from boyd.runtime.wire import DEFAULT_LIMITS, WIRE_VERSION, unpack_foreign
+from tests.house.sources import ROOT
+from tests.runtime.golden_forms import ENTRIES, FORMS, GOLDEN, INDEX, Golden, Point, index_of
 from tests.runtime.typed import same
 
 SMALL: Final = 64
@@ -103,6 +106,33 @@ def test_d2_a_failure_comes_back_as_the_error_that_it_was() -> None:
     codec = codec_for(type(failure_of(error)))
     again = to_exception(codec.decode_foreign(codec.encode(failure_of(error))))
     assert (type(again), str(again), again.__notes__) == (WireError, "no", ["on Tuesday"])
+
+
+def test_the_specification_says_what_is_so() -> None:
+    """The numbers and the examples of docs/wire.md."""
+    text = " ".join((ROOT / "docs" / "wire.md").read_text("utf-8").split())
+    limits = DEFAULT_LIMITS
+    assert limits.frame == 1 << 20
+    assert not limits.finite
+    said = f"1 MiB a frame, {limits.depth} containers within each other, {limits.items:,} elements"
+    assert said in text
+    assert f"`WIRE_VERSION` is {WIRE_VERSION}," in text
+    assert codec_for(list[int] | set[int]).to_tree([1]) == ["list[int]", [1]]
+    assert '`["list[int]", [1]]`' in text
+    assert codec_for(Point | str).to_tree(Point(1, 2)) == ["Point", 1, 2]
+    assert '`["Point", 1, 2]`' in text
+    assert [field.name for field in attrs.fields(Failure)] == re.findall(
+        r"\w+", text.partition("an ask is `[")[2].partition("]")[0]
+    )
+
+
+@pytest.mark.parametrize(
+    ("frame", "value"),
+    [("ca3f000000", 0.5), ("cd0001", 1), ("d30000000000000001", 1), ("dc000101", [1])],
+)
+def test_any_form_of_a_number_or_a_length_is_read(frame: str, value: object) -> None:
+    """Other writers need not choose the shortest."""
+    assert unpack_foreign(bytes.fromhex(frame)) == value
 
 
 # ---------------------------------------------------------------- damage
