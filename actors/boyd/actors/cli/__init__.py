@@ -1,4 +1,4 @@
-"""The command line: `boyd run`, `threads`, `show`, `approve` and `demo`.
+"""The command line: `boyd run`, `threads`, `show`, `approve`, `wire` and `demo`.
 
 What a program under `boyd run` may use of it is `boyd.actors.cli.console`.
 """

@@ -18,6 +18,7 @@ from boyd.actors.cli.session import current_session
 from boyd.actors.cli.show import show
 from boyd.actors.cli.targets import TRIAGE, load, parse_target
 from boyd.actors.cli.threads import threads
+from boyd.actors.cli.wire import WIRE, WIRE_ABOUT
 
 __all__ = ["call_for"]
 
@@ -46,6 +47,10 @@ def demo(*, seed: int = 0, lines: int = 0, out: str = "") -> None:  # as above
     """Watch the triage swarm find trouble in generated logs."""
 
 
+def wire() -> None:  # as above
+    """Keep the wire format of your messages what it was: boyd wire lock."""
+
+
 _OTHERS: Final[dict[str, Callable[..., Any]]] = {
     "threads": threads,
     "show": show,
@@ -65,6 +70,12 @@ def call_for(words: Sequence[str]) -> Callable[[], Any]:
             return _call_run(rest)
         case ["demo", *rest]:
             return _call_demo(rest)
+        case ["wire", name, *rest] if name in WIRE:
+            return parse_call(make_app(f"boyd wire {name}", WIRE[name]), rest)
+        case ["wire", *rest]:
+            return parse_call(
+                make_app("boyd wire", text=WIRE_ABOUT, commands=WIRE), rest or ["--help"]
+            )
         case [name, *rest] if name in _OTHERS:
             return parse_call(make_app(f"boyd {name}", _OTHERS[name]), rest)
         case rest:
@@ -72,7 +83,7 @@ def call_for(words: Sequence[str]) -> Callable[[], Any]:
 
 
 def _top() -> App:
-    commands: dict[str, Callable[..., Any]] = {"demo": demo, "run": run, **_OTHERS}
+    commands: dict[str, Callable[..., Any]] = {"demo": demo, "run": run, **_OTHERS, "wire": wire}
     return make_app("boyd", text=_ABOUT, version=_version, commands=commands)
 
 
