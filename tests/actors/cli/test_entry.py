@@ -21,7 +21,7 @@ def test_boyd_alone_says_what_to_try_first(capsys: pytest.CaptureFixture[str]) -
     assert main([]) == 0
     out, err = capsys.readouterr()
     names = [line.split()[1] for line in out.splitlines() if line.startswith("│ ")]
-    assert names == ["demo", "run", "threads", "show", "approve"]
+    assert names == ["demo", "run", "threads", "show", "approve", "wire"]
     assert "First: boyd demo" in out
     assert err == ""
 
