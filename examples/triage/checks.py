@@ -1,13 +1,15 @@
 """Checks of what a person asked for, before any work begins."""
 
+from collections.abc import Sequence
 from math import inf
 from pathlib import Path
 from tempfile import TemporaryFile
 
-from boyd.actors import OpenAI, Provider
+from boyd.actors import MemberFinished, OpenAI, Provider, SwarmStarted
 from boyd.actors.cli import console
 from boyd.actors.prices import LIST_PRICES
 from boyd.actors.providers.resolve import model_from
+from boyd.runtime import Ledger
 
 
 def check_numbers(*, batch: int, max_steps: int, max_money: float | None) -> None:
@@ -39,3 +41,25 @@ def provider_for(model: str, base_url: str | None, max_money: float | None) -> P
     if max_money is not None and LIST_PRICES.price(provider.name) is None:
         raise console.UsageError(f"--max-money: the price of {provider.name} is not known")
     return provider
+
+
+async def check_members(ledger: Ledger, thread: str, members: Sequence[str]) -> None:
+    """Refuse to resume a thread with other sources; say so where it has come to its end already."""
+    kinds = ("boyd.swarm_started", "boyd.run_finished", "boyd.member_finished")
+    failed: dict[str, bool] = {}
+    is_over = False
+    for entry in await ledger.read(thread, kinds=kinds, limit=10_000):
+        match entry.message():
+            case SwarmStarted(members=before) if {*before} != {*members}:
+                sources = ", ".join(one.removeprefix("scout-") for one in before)
+                raise console.UsageError(f"{thread} reads {sources}: resume it with just those")
+            case MemberFinished(member=member, failure=failure):
+                failed[member] = failure is not None
+            case SwarmStarted() | None:
+                pass
+            case _:
+                is_over = True
+    if is_over and not any(failed.values()):
+        console.say(
+            f"{thread} has finished already: nothing more is read, its report is shown again"
+        )

@@ -18,7 +18,7 @@ from boyd.runtime.system import SUPERVISION_TOPIC
 
 from .actions import Noted, tools
 from .beat import Beat, LinesRead
-from .checks import check_folder, check_numbers, provider_for
+from .checks import check_folder, check_members, check_numbers, provider_for
 from .gather import gather
 from .lead import Picture, lead
 from .remarks import odd_lines
@@ -99,6 +99,8 @@ async def command(
     """
     if not source:
         raise console.UsageError("name at least one log file, folder or - (boyd run triage --help)")
+    if base_url is not None and model is None:
+        raise console.UsageError("--base-url is where a model is: name that too, with --model")
     check_numbers(batch=batch, max_steps=max_steps, max_money=max_money)
     if json:
         console.keep_stdout_for_data()
@@ -119,7 +121,9 @@ async def command(
         feed=feed,
     )
     async with open_system(ledger=options.ledger, grace=1.0) as system:
-        options = attrs.evolve(options, thread=await free_thread(system, thread, resume=resume))
+        members = _members(options.sources)
+        name = await free_thread(system, thread, resume=resume, members=members)
+        options = attrs.evolve(options, thread=name)
         report, failed = await watch(system, options)
     if json:
         console.emit(report_json(report))
@@ -134,12 +138,15 @@ def _safe(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.-]", "_", name)
 
 
-async def free_thread(system: System, thread: str, *, resume: bool) -> str:
+async def free_thread(
+    system: System, thread: str, *, resume: bool, members: Sequence[str] = ()
+) -> str:
     """The thread of this run: a new one, unless it resumes."""
     used = await system.ledger.tip(thread) > 0
     if resume:
         if not used:
             console.say(f"nothing of {thread!r} is in the ledger yet: it begins now")
+        await check_members(system.ledger, thread, members)
         return thread
     number = 1
     name = thread

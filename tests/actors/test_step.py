@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import asynccontextmanager
 
 import pytest
 import trio
@@ -24,13 +25,21 @@ from boyd.actors.events import ErrorEvent, Lifecycle, Notice, TurnComplete
 from boyd.actors.providers.errors import ModelError
 from boyd.actors.providers.protocol import Provider, Request, Streamed
 from boyd.actors.providers.retry import RetryPolicy
+from boyd.actors.providers.stream import FetchChannel
 from boyd.actors.runs.spec import thread_topic
 from boyd.actors.step.step import TurnFailed
 from boyd.actors.step.transforms import view_of
 from boyd.actors.testing import Reply, ScriptedModel, calls, fails, says
 from boyd.actors.tools.define import tool
 from boyd.actors.tools.spec import Effect, Risk
-from boyd.runtime import Context, LedgerUnavailable, RemoteFailure, open_memory_ledger, open_system
+from boyd.runtime import (
+    ActorStopped,
+    Context,
+    LedgerUnavailable,
+    RemoteFailure,
+    open_memory_ledger,
+    open_system,
+)
 from boyd.runtime.testing import fail_kth
 
 from .stories import events_of, turns_of
@@ -130,6 +139,30 @@ async def test_o43_how_often_a_request_is_made_again_is_the_agents_to_say() -> N
         _, error, _ = await events_and_error(one)
         assert isinstance(error, ModelError)
     assert len(model.requests) == 1
+
+
+async def test_p8_an_actor_that_stops_under_a_provider_is_a_failure_and_no_whole_answer() -> None:
+    class Worker(ScriptedModel):
+        @asynccontextmanager
+        async def open_stream(
+            self, request: Request, /
+        ) -> AsyncGenerator[trio.abc.ReceiveChannel[Streamed]]:
+            pieces = 0
+            async with super().open_stream(request) as stream:
+
+                async def fetch() -> list[Streamed] | None:
+                    nonlocal pieces
+                    pieces += 1
+                    if pieces > 1:
+                        raise ActorStopped("/gpu/worker has stopped")
+                    return [await stream.receive()]
+
+                yield FetchChannel(fetch)
+
+    events, error, turns = await events_and_error(Agent(Worker(says("NOT safe to run."))))
+    assert isinstance(error, TurnFailed)
+    assert [turn.role for turn in turns] == ["user"]
+    assert not [one for one in events if isinstance(one, TurnComplete) and one.turn.role != "user"]
 
 
 async def test_c3_a_provider_that_breaks_is_one_error_event_and_is_not_asked_again() -> None:

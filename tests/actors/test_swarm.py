@@ -12,7 +12,13 @@ from boyd.actors.events import Approve
 from boyd.actors.ooda.cycle import CycleComplete
 from boyd.actors.providers.errors import ModelError
 from boyd.actors.swarm.blackboard import Blackboard
-from boyd.actors.swarm.swarm import MemberFinished, MemberRestarted, Swarm, SwarmStarted
+from boyd.actors.swarm.swarm import (
+    MemberFinished,
+    MemberRestarted,
+    Swarm,
+    SwarmChanged,
+    SwarmStarted,
+)
 from boyd.actors.testing import ScriptedModel, fails, says
 from boyd.actors.tools.define import tool
 from boyd.actors.tools.spec import Effect, Risk
@@ -145,6 +151,23 @@ async def test_a_member_that_fails_before_a_kill_is_waited_for_in_the_resume(
         if isinstance(one, MemberFinished | MemberRestarted) and one.member == "broken"
     ]
     assert told == ["MemberFinished", "MemberRestarted", "MemberFinished"]
+
+
+async def test_a_thread_is_not_resumed_by_a_swarm_of_other_members(
+    autojump_clock: trio.abc.Clock,
+) -> None:
+    swarm, _ = make_swarm(members=2, cycles=5)
+    fewer = Swarm(members={"scout-0": swarm.members["scout-0"]}, lead=swarm.lead)
+    async with open_memory_ledger() as ledger:
+        async with open_system(ledger=ledger) as system:
+            with trio.move_on_after(5):
+                await swarm.run(None, system=system, thread="t")
+        async with open_system(ledger=ledger) as system:
+            with pytest.raises(SwarmChanged, match="t is of the members scout-0, scout-1, and not"):
+                await fewer.resume("t", system=system)
+            assert (await swarm.resume("t", system=system)).output.total == 2 * 15
+            with pytest.raises(SwarmChanged):
+                await fewer.resume("t", system=system)
 
 
 async def test_a_member_that_failed_is_not_tried_again_because_the_swarms_own_actor_crashes(

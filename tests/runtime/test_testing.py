@@ -175,3 +175,15 @@ async def test_trios_idle_worker_threads_are_no_leak() -> None:
 def test_an_error_in_the_block_is_not_replaced() -> None:
     with pytest.raises(KeyError), assert_no_leaks():
         raise KeyError
+
+
+async def test_a_spy_that_fails_changes_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    def spy(_sender: str, _receiver: str, _name: str, _frame: bytes) -> None:
+        raise KeyError("spy")
+
+    async with open_system() as system:
+        ref = await system.spawn(Recorder, Door(), name="acc")
+        system.spies.append(spy)
+        assert await ref.ask(Add(amount=3)) == 3
+        assert ref.statistics().restarts == 0
+    assert "a wire spy failed on t.add for /acc" in caplog.text

@@ -45,7 +45,13 @@ from boyd.actors.runs.run import Run
 from boyd.actors.runs.runnable import Runnable
 from boyd.actors.secret import Secret
 from boyd.actors.swarm.blackboard import Blackboard
-from boyd.actors.swarm.swarm import MemberFinished, MemberRestarted, Swarm, SwarmStarted
+from boyd.actors.swarm.swarm import (
+    MemberFinished,
+    MemberRestarted,
+    Swarm,
+    SwarmChanged,
+    SwarmStarted,
+)
 from boyd.actors.tools.define import Tool, tool
 from boyd.actors.tools.questions import Question, questions_of
 from boyd.actors.tools.spec import Call, Effect, Risk, ToolError
@@ -97,6 +103,7 @@ __all__ = [
     "StepLimit",
     "StopReason",
     "Swarm",
+    "SwarmChanged",
     "SwarmStarted",
     "Text",
     "TextDelta",

@@ -153,6 +153,7 @@ class Cell(Incarnation):
                 if self.current is not envelope or not self._is_answered_by(error, envelope):
                     raise
             self.current = None
+            self.deadline = math.inf
             self.handled += 1
             if self.is_interrupted:
                 return

@@ -39,15 +39,20 @@ class Reports:
 
     def spied(self, envelope: Envelope, post: Post) -> None:
         """Show a hop to the wire spies."""
-        for spy in self.spies:
-            sender = envelope.sender.path if envelope.sender else ""
-            spy(sender, post.path, envelope.codec.name, envelope.body)
+        sender = envelope.sender.path if envelope.sender else ""
+        self._show(sender, post.path, envelope.codec.name, envelope.body)
 
     def spied_reply(self, envelope: Envelope, post: Post, frame: bytes) -> None:
         """Show a reply to the wire spies."""
+        receiver = envelope.sender.path if envelope.sender else ""
+        self._show(post.path, receiver, f"reply to {envelope.codec.name}", frame)
+
+    def _show(self, sender: str, receiver: str, name: str, frame: bytes) -> None:
         for spy in self.spies:
-            receiver = envelope.sender.path if envelope.sender else ""
-            spy(post.path, receiver, f"reply to {envelope.codec.name}", frame)
+            try:
+                spy(sender, receiver, name, frame)
+            except Exception as error:  # noqa: BLE001  # who watches must not change what happens
+                self.mishap(f"a wire spy failed on {name} for {receiver}", error)
 
     def dead_letter(self, envelope: Envelope, post: Post, reason: str) -> None:
         """Count it and tell who listens."""

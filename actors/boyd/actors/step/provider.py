@@ -62,8 +62,16 @@ class ProviderActor(Actor[AskModel]):
             async with opened as stream:
                 async for item in stream:
                     await enter()
-                    await ask.into.send(item)
-        except ActorStopped:
-            return  # nobody listens any more
+                    if not await _is_heard(ask.into, item):
+                        return
         finally:
             await enter()
+
+
+async def _is_heard(into: Ref[Delta | Artifact], item: Delta | Artifact) -> bool:
+    """Send one piece on; False where nobody listens any more."""
+    try:
+        await into.send(item)
+    except ActorStopped:
+        return False
+    return True

@@ -19,12 +19,14 @@ from boyd.actors.tools.approvals import APPROVALS_SUPERVISION, ApprovalsActor
 from boyd.runtime import (
     ActorCrashed,
     ActorStopped,
+    BoydError,
     Context,
     IdConflict,
     Inbox,
     Ref,
     Terminated,
     UnknownActor,
+    failure,
     message,
 )
 from boyd.runtime.failure import Failure
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     from boyd.actors.runs.runnable import Bound
     from boyd.actors.swarm.swarm import Swarm
 
-__all__ = ["LEAD", "MemberFinished", "MemberRestarted", "SwarmRun", "SwarmStarted"]
+__all__ = ["LEAD", "MemberFinished", "MemberRestarted", "SwarmChanged", "SwarmRun", "SwarmStarted"]
 
 LEAD: Final = "lead"
 _GONE: Final = Failure(type="boyd.ActorStopped", message="it was stopped")
@@ -59,6 +61,11 @@ class MemberRestarted(Event):
     """Fact of the shared thread: a member that had failed begins again, in a resume."""
 
     member: str
+
+
+@failure("boyd.SwarmChanged")
+class SwarmChanged(BoydError):
+    """A thread was resumed by a swarm of other members than it began with."""
 
 
 Report = RunDone | RunFailed | Terminated
@@ -96,12 +103,13 @@ class SwarmRun(RunActor):
         labels = {**self.spec.headers.labels, "board": self.spec.thread}
         headers = attrs.evolve(self.spec.headers, labels=labels)
         spec = attrs.evolve(self.spec, headers=headers)
+        await self._check_members()
         standing = await self._standing()
         if standing.output is not None:
             return Outcome(output=standing.output)
         await self.write_start(", ".join(self.swarm.members))
         started = SwarmStarted(members=tuple(self.swarm.members))
-        with suppress(IdConflict):  # it had other members when it began
+        with suppress(IdConflict):  # in another order
             await spec.append(started, ids=(f"{spec.thread}#members",))
         spec = await self._with_approvals(spec, ctx)
         reports: Inbox[Report] = ctx.system.open_inbox(Report)
@@ -111,6 +119,17 @@ class SwarmRun(RunActor):
         if not outcome.pending:
             await self._finish(spec, outcome.output, standing.rounds)
         return outcome
+
+    async def _check_members(self) -> None:
+        """The lead waits for those that the thread names, so it must be the same ones. Raises SwarmChanged."""
+        kinds = ("boyd.swarm_started",)
+        for entry in await self.spec.system.ledger.read(self.spec.thread, kinds=kinds, limit=1):
+            started = entry.message()
+            if isinstance(started, SwarmStarted) and {*started.members} != {*self.swarm.members}:
+                raise SwarmChanged(
+                    f"{self.spec.thread} is of the members {', '.join(started.members)}, "
+                    f"and not of {', '.join(self.swarm.members)}"
+                )
 
     async def _standing(self) -> Standing:
         rounds, output = 0, None

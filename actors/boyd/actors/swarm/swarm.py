@@ -10,12 +10,19 @@ from boyd.actors.budget import Budget
 from boyd.actors.runs.actor import RunActor
 from boyd.actors.runs.runnable import Bound, Runnable
 from boyd.actors.runs.spec import RunSpec
-from boyd.actors.swarm.conduct import LEAD, MemberFinished, MemberRestarted, SwarmRun, SwarmStarted
+from boyd.actors.swarm.conduct import (
+    LEAD,
+    MemberFinished,
+    MemberRestarted,
+    SwarmChanged,
+    SwarmRun,
+    SwarmStarted,
+)
 from boyd.actors.tools.define import AnyTool
 from boyd.runtime.codec import TypeCodec
 from boyd.runtime.names import check_name
 
-__all__ = ["LEAD", "MemberFinished", "MemberRestarted", "Swarm", "SwarmStarted"]
+__all__ = ["LEAD", "MemberFinished", "MemberRestarted", "Swarm", "SwarmChanged", "SwarmStarted"]
 
 T = TypeVar("T")
 
