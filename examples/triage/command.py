@@ -319,10 +319,10 @@ def _sum_up(report: Report, options: Options, view: SwarmView, *, finished: bool
     for error, sources in _by_error(view.failed).items():
         console.warn(error if error.startswith(sources[0]) else f"{', '.join(sources)}: {error}")
     if report.pending:
-        say(
-            f"{counted(len(report.pending), 'block')} waiting for approval: "
-            f"{console.program()} approve {options.thread}{_ledger(options)}"
-        )
+        blocks = f"{counted(len(report.pending), 'block')} waiting for approval"
+        approve = f"{console.program()} approve {options.thread}{_ledger(options)}"
+        kept = options.ledger != "memory:"
+        say(f"{blocks}: {approve}" if kept else f"{blocks}, and forgotten with this ledger")
     if not finished:
         say(options.hint)
 

@@ -248,3 +248,35 @@ def test_facts_of_the_triage_read_as_sentences(tmp_path: Path) -> None:
     report = (tmp_path / "triage-report.md").read_text()
     assert "proposed a block for it, line " in report
     assert "line 0" not in report
+
+
+# ------------------------------------------------------------------ asked for what cannot be
+def test_a_resume_with_other_sources_is_refused_and_one_of_a_finished_run_says_so(
+    tmp_path: Path, log: Path
+) -> None:
+    other = tmp_path / "other.log"
+    other.write_text(LOG)
+    triage(tmp_path, log, code=0)
+    for sources in ([other], [log, other]):
+        _, err = triage(tmp_path, "--resume", *sources, code=2)
+        assert err == ["boyd: triage reads app.log: resume it with just those"]
+    out, _ = triage(tmp_path, "--resume", log, code=0)
+    assert "triage has finished already: nothing more is read" in out
+
+
+def test_a_base_url_without_a_model_is_refused(tmp_path: Path, log: Path) -> None:
+    _, err = triage(tmp_path, "--base-url", "http://127.0.0.1:9/v1", log, code=2)
+    assert err == ["boyd: --base-url is where a model is: name that too, with --model"]
+
+
+def test_an_incident_that_is_not_there_is_an_error(tmp_path: Path, log: Path) -> None:
+    triage(tmp_path, log, code=0)
+    done = subprocess.run(
+        [sys.executable, "-m", "boyd", "show", "triage", "--incident", "99"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    said = "boyd: triage has 0 incidents, so there is no incident 99\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", said)

@@ -133,8 +133,9 @@ class Context:
         """Have `message` told to this actor in `after` seconds, whether or not its mailbox is full.
 
         With `repeat` also every `after` seconds from then on, but never while the
-        last one still waits to be handled: times that were missed are left out. The same key again replaces it: what
-        was replaced or cancelled never arrives. Timers do not outlive a restart.
+        last one still waits to be handled: times that were missed are left out.
+        The same key again replaces it: what was replaced or cancelled never
+        arrives. Timers do not outlive a restart.
 
         Raises:
             ValueError: `after` is no number, or it would repeat without a pause.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
@@ -27,7 +28,7 @@ Codecs = dict[type, MessageCodec[Any]]
 _NONE: Final[Codecs] = {}
 
 
-class Post:
+class Post(ABC):
     """A mailbox with an address, in one system.
 
     Attributes:
@@ -86,9 +87,9 @@ class Post:
         self.watchers: list[Post] = []
         self.ref: Ref[Any] = Ref(system.id, path, incarnation, self)
 
+    @abstractmethod
     def statistics(self) -> ActorStatistics:
         """How it is, now."""
-        raise NotImplementedError
 
     # ------------------------------------------------------------------ sending
     def tell(self, message: object) -> None:

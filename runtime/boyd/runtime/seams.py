@@ -40,7 +40,7 @@ class Clock(Protocol):
     """Two readings of time, both in seconds."""
 
     def now(self) -> float:
-        """Monotonic; the time that deadlines and timers use. Only differences mean something."""
+        """Monotonic, and that of the Trio run, by which deadlines and timers fire (`trio.run(..., clock=)`)."""
         ...
 
     def wall(self) -> float:

@@ -9,6 +9,7 @@ import attrs
 import trio
 
 from boyd.runtime.dispatcher import Dispatcher, Gate
+from boyd.runtime.origin import origin
 from boyd.runtime.restart import Restart, Strategy
 
 if TYPE_CHECKING:
@@ -99,6 +100,7 @@ class Siblings:
             self._system.start_soon(self._work, name="siblings")
 
     async def _work(self) -> None:
+        origin.set(None)  # it is nobody's work, though one of them has begun it
         try:
             with trio.CancelScope(shield=True):
                 while self._wanted:
