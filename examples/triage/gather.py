@@ -23,9 +23,10 @@ from boyd.actors import (
 from boyd.runtime import Ledger
 
 from .actions import Blocked, Noted, actions_of
+from .board import Board
 from .digest import Digest
 from .facts import Action, Fact
-from .incidents import Board, Incident
+from .incidents import Incident
 from .report import Report, make_report
 from .summary import SourceSummary, Summing
 
@@ -71,16 +72,16 @@ class Gathering:
 
     async def report(self) -> Report:
         """What was found out so far, with the questions that stand open."""
-        board = Board()
-        board.add(self._board.facts())
+        proposed: list[Fact] = []
         for member, summing in self._sums.items():
             for question in await questions_of(self.ledger, f"{self.thread}/{member}"):
                 address = _address_of(question)
                 if address:
                     number = self._proposed.get((member, address), 0)
-                    board.add([_proposal(question, address, summing.name, number, self._board)])
+                    proposed.append(_proposal(question, address, summing.name, number, self._board))
             summing.error = self.finished.get(member, "")
-        return make_report(board, [summing.summary() for summing in self._sums.values()])
+        summaries = [summing.summary() for summing in self._sums.values()]
+        return make_report(self._board, summaries, proposed=proposed)
 
     async def sight(self) -> Sight:
         """The report as a lead looks at it: small, whatever the size of the logs."""

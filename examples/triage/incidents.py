@@ -1,12 +1,11 @@
-"""Incidents: facts folded by source and place. The fold does not depend on the order of arrival."""
+"""Incidents: what the facts of one trouble come to."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import attrs
 
 from .evidence import Evidence, merge
 from .facts import Fact, What
-from .rules import Known, known_after
 from .text import clean, counted, listed
 
 SEVERITIES = ("low", "medium", "high", "critical")
@@ -85,70 +84,25 @@ class Incident:
     block: str = ""
 
 
-class Board:
-    """All facts of a run. Adding a fact again changes nothing."""
-
-    def __init__(self) -> None:
-        """Begin empty."""
-        self._facts: dict[tuple[str, int, str, str, str], Fact] = {}
-        self._known: dict[str, Known] = {}
-
-    def add(self, facts: Iterable[Fact]) -> tuple[Fact, ...]:
-        """Add facts; return those that were new."""
-        new = tuple(fact for fact in facts if fact.place not in self._facts)
-        for fact in new:
-            self._facts[fact.place] = fact
-        for source in sorted({fact.source for fact in new}):
-            of_source = [fact for fact in new if fact.source == source]
-            self._known[source] = known_after(self.known(source), of_source)
-        return new
-
-    def known(self, source: str) -> Known:
-        """Return what was decided about a source, for its next decision."""
-        return self._known.get(source, Known())
-
-    def facts(self) -> tuple[Fact, ...]:
-        """Return all facts by source and place."""
-        return tuple(self._facts[place] for place in sorted(self._facts))
-
-    def incidents(self, lines: Mapping[str, int] | None = None) -> tuple[Incident, ...]:
-        """Fold the facts into incidents, the worst first.
-
-        Args:
-            lines: how many lines of each source were read, to tell what is still going on.
-        """
-        groups: dict[tuple[str, str], list[Fact]] = {}
-        for fact in self.facts():
-            if fact.action.incident:
-                groups.setdefault((fact.source, fact.action.incident), []).append(fact)
-        found = [
-            incident
-            for (source, key), facts in groups.items()
-            if (incident := fold(key, facts, lines=(lines or {}).get(source, 0)))
-        ]
-        return tuple(sorted(found, key=rank))
-
-    def quieted(self) -> tuple[Fact, ...]:
-        """Return the templates that were quieted."""
-        return tuple(fact for fact in self.facts() if fact.action.what == "quiet")
-
-
 def rank(incident: Incident) -> tuple[int, float, str, int, str]:
     """Order incidents: the worst first, then by source and line."""
     worst = -SEVERITIES.index(incident.severity)
     return worst, -incident.score, incident.source, incident.evidence.first_line, incident.key
 
 
-def fold(key: str, facts: list[Fact], *, lines: int) -> Incident | None:
-    """Make one incident of its facts, given in order of their place."""
+def evidence_of(facts: Iterable[Fact], *, after: Evidence | None = None) -> Evidence | None:
+    """Merge the evidence of facts, in order, behind what was merged of those before."""
+    merged = after
+    for fact in facts:
+        if fact.evidence is not None:
+            merged = fact.evidence if merged is None else merge(merged, fact.evidence)
+    return merged
+
+
+def fold(key: str, facts: list[Fact], evidence: Evidence, *, lines: int) -> Incident:
+    """Make one incident of its facts, given in order of their place, and the evidence of all of them."""
     told = [fact for fact in facts if fact.evidence is not None]
-    evidence: Evidence | None = None
-    for fact in told:
-        assert fact.evidence is not None, "chosen so"
-        evidence = fact.evidence if evidence is None else merge(evidence, fact.evidence)
     opened = next((fact for fact in facts if fact.action.what == "open"), facts[0])
-    if evidence is None:
-        return None
     kind = opened.action.kind or "errors"
     numbers: dict[str, int] = {}
     for fact in told:

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 
+from .board import Board
 from .digest import Digest
 from .facets import all_facets
 from .facts import Fact, fact
-from .incidents import Board
 from .observe import Observe
 from .orient import Orientation, synthesize
 from .report import Report, make_report

@@ -1,12 +1,13 @@
 """The report as data: everything that the written forms show, in a fixed order."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import attrs
 
+from .board import Board
 from .correlate import Campaign, correlate
 from .facts import Fact
-from .incidents import SEVERITIES, Board, Incident
+from .incidents import SEVERITIES, Incident
 from .summary import SourceSummary
 from .text import counted, listed
 
@@ -85,16 +86,21 @@ class Report:
 
 
 def make_report(
-    board: Board, sources: Iterable[SourceSummary], *, title: str = "Triage report"
+    board: Board,
+    sources: Iterable[SourceSummary],
+    *,
+    proposed: Sequence[Fact] = (),
+    title: str = "Triage report",
 ) -> Report:
-    """Fold facts and summaries into a report. Neither's order of arrival matters."""
+    """Fold facts, proposals that wait and summaries into a report. No order of arrival matters."""
     summaries = tuple(sorted(sources, key=lambda source: source.name))
-    incidents = board.incidents({source.name: source.lines for source in summaries})
+    lines = {source.name: source.lines for source in summaries}
+    incidents = board.incidents(lines, proposed=proposed)
     return Report(
         title=title,
         sources=summaries,
         incidents=incidents,
         campaigns=correlate(incidents, summaries),
         quieted=board.quieted(),
-        decided_by=tuple(sorted({fact.by for fact in board.facts()})),
+        decided_by=tuple(sorted({fact.by for fact in (*board.facts(), *proposed)})),
     )

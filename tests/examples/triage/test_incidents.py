@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from examples.triage.board import Board
 from examples.triage.correlate import correlate
 from examples.triage.evidence import MOST_SPANS, Evidence, Named, Span, Spot, joined_spans, merge
 from examples.triage.facts import Action, Fact, What
-from examples.triage.incidents import Board, Incident
+from examples.triage.incidents import Incident
 from examples.triage.orient import Said
 from examples.triage.summary import Seen, SourceSummary
 
@@ -99,6 +100,7 @@ def test_incidents_do_not_depend_on_the_order_of_arrival(order: list[Fact], size
     piecewise = Board()
     for at in range(0, len(order), size):
         piecewise.add(order[at : at + size])
+        assert piecewise.incidents() == board(*order[: at + size]).incidents()
     assert piecewise.incidents() == board(*FACTS).incidents()
     assert piecewise.quieted() == board(*FACTS).quieted()
 

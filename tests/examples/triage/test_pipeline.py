@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from examples.triage.board import Board
 from examples.triage.digest import Digest
 from examples.triage.facts import Fact
-from examples.triage.incidents import Board
 from examples.triage.pipeline import Lane, analyse
 from examples.triage.report import Report, make_report
 from examples.triage.score import score

@@ -12,6 +12,7 @@ import attrs
 from boyd.actors.conversation.artifacts import ToolCall
 from boyd.actors.ooda.cycle import ActionResult, Decision
 from boyd.actors.ooda.node import Perform
+from boyd.actors.runs.inflight import Acting
 from boyd.actors.runs.spec import RunSpec
 from boyd.actors.tools.define import AnyTool
 from boyd.actors.tools.dispatch import dispatch
@@ -57,6 +58,9 @@ class ActActor(Actor[Perform]):
         if not decision.calls:
             return ACTIONS.encode(())
         number = request.cycle.number
+        self.spec.inflight.acting[self.spec.thread] = Acting(
+            cycle=number, view=request.inputs[1], decision=request.inputs[0]
+        )
         calls = [
             ToolCall(
                 id=call.id or f"{number}.{n}", name=call.tool, arguments=json.dumps(call.arguments)

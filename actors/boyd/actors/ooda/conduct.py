@@ -30,9 +30,14 @@ __all__ = ["OodaRun"]
 
 
 class OodaRun(RunActor):
-    """Has an actor for each phase and facet make its product, frontier by frontier, cycle by cycle."""
+    """Has an actor for each phase and facet make its product, frontier by frontier, cycle by cycle.
+
+    Attributes:
+        told: the nodes that are shown the cycles before.
+    """
 
     nodes: dict[str, Ref[Perform]] = attrs.field(init=False, factory=dict[str, Ref[Perform]])
+    told: set[str] = attrs.field(init=False, factory=set[str])
     hears: Ref[Heard] | None = attrs.field(init=False, default=None)
     phase: str = attrs.field(init=False, default="")
 
@@ -111,6 +116,8 @@ class OodaRun(RunActor):
         observe = self.ooda.observe
         if node == "observe" and observe.inputs:
             inputs = (observe.inputs[0].encode(self.given),)
+        if node not in self.told:
+            cycle = attrs.evolve(cycle, history=())  # it grows long, and nobody would read it
         return await self.nodes[node].ask(Perform(cycle=cycle, inputs=inputs))
 
     async def _commit(self, cycle: int, products: Mapping[str, bytes]) -> None:
@@ -141,6 +148,8 @@ class OodaRun(RunActor):
         ooda, spec = self.ooda, self.spec
         for node, phase, gather in self._phases():
             needs = tuple(ooda.plan.needs[node])
+            if phase.wants_cycle:
+                self.told.add(node)
             self.nodes[node] = await ctx.spawn(
                 NodeActor,
                 spec,
@@ -162,6 +171,7 @@ class OodaRun(RunActor):
                 supervision=NODE_SUPERVISION,
             )
             self.nodes["decide"] = self.hears = decider
+            self.told.add("decide")
         if ooda.act is None:
             self.nodes["act"] = await ctx.spawn(
                 ActActor,

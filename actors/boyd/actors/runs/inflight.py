@@ -11,7 +11,22 @@ import attrs
 from boyd.actors.conversation.turns import Turn
 from boyd.actors.tools.progress import OpenCalls
 
-__all__ = ["InFlight", "is_within"]
+__all__ = ["Acting", "InFlight", "is_within"]
+
+
+@attrs.define(eq=False)
+class Acting:
+    """The cycle whose calls an OODA agent makes.
+
+    Attributes:
+        view, decision: as they stand in the thread.
+        read: the view by the types that tools have read it as, so that many calls decode it once.
+    """
+
+    cycle: int
+    view: bytes
+    decision: bytes
+    read: dict[object, object] = attrs.field(factory=dict[object, object])
 
 
 @attrs.define(eq=False)
@@ -25,6 +40,7 @@ class InFlight:
         charged: the last dispatch of each thread that the budget was charged for.
         asked: threads with calls that were passed by until somebody approves them.
         cycles: number of the last cycle that each thread has begun, and when on the system's clock.
+        acting: the cycle that each thread is acting in.
         errors: what ended the run of each thread, as it was raised.
         closed: the outermost run has been left; nothing may join it any more.
     """
@@ -35,6 +51,7 @@ class InFlight:
     charged: dict[str, str] = attrs.field(factory=dict[str, str])
     asked: set[str] = attrs.field(factory=set[str])
     cycles: dict[str, tuple[int, float]] = attrs.field(factory=dict[str, tuple[int, float]])
+    acting: dict[str, Acting] = attrs.field(factory=dict[str, Acting])
     errors: dict[str, Exception] = attrs.field(factory=dict[str, Exception])
     closed: bool = False
 

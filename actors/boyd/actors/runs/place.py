@@ -15,11 +15,15 @@ class Place:
 
     Runs within it are numbered from 1 in the order in which they begin, so
     that the same code, run again after a crash, finds its own runs again.
+
+    Attributes:
+        key: of the call that is being made, within its thread; "" in a phase.
     """
 
-    def __init__(self, spec: RunSpec, name: str) -> None:
+    def __init__(self, spec: RunSpec, name: str, *, key: str = "") -> None:
         self.spec = spec
         self.name = name
+        self.key = key
         self._runs = 0
 
     def enter(self) -> None:

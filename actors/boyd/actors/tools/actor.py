@@ -53,7 +53,7 @@ class ToolActor(Actor[InvokeTool]):
     @receives
     async def invoke(self, request: InvokeTool, ctx: Context) -> ToolResult:
         if self.spec is not None:
-            Place(self.spec, f"{self.tool.name}.{request.key}").enter()
+            Place(self.spec, f"{self.tool.name}.{request.key}", key=request.key).enter()
         result = await invoke(self.tool, request.call, ctx)
         await ctx.system.dispatcher.enter()  # the tool may have waited for something of its own
         return result
