@@ -8,7 +8,7 @@ import attrs
 
 from boyd.actors.ooda.cycle import Decision, NodeDone
 from boyd.actors.runs.inflight import Acting
-from boyd.actors.runs.place import current_place
+from boyd.actors.runs.place import current_call, current_place
 from boyd.runtime import Context
 from boyd.runtime.codec import codec_for
 
@@ -36,11 +36,9 @@ async def current_cycle(ctx: Context, view: type[V]) -> Current[V]:
         LookupError: no OODA agent of this thread has come to such a decision.
         WireError: the orientation is not a `view`.
     """
-    thread, number, acting = ctx.headers.thread, None, None
+    thread, number = ctx.headers.thread, _cycle_of(current_call())
     place = current_place()
-    if place is not None and place.spec.thread == thread:
-        number = _cycle_of(place.key)
-        acting = place.spec.inflight.acting.get(thread)
+    acting = None if place is None else place.spec.inflight.acting.get(thread)
     if acting is None or acting.cycle != number:
         acting = await _written(ctx, thread, number)
     known = acting.read.get(view)

@@ -7,7 +7,7 @@ from typing import Final
 
 from boyd.actors.runs.spec import RunSpec
 
-__all__ = ["Place", "current_place"]
+__all__ = ["Place", "current_call", "current_place", "enter_call"]
 
 
 class Place:
@@ -15,15 +15,11 @@ class Place:
 
     Runs within it are numbered from 1 in the order in which they begin, so
     that the same code, run again after a crash, finds its own runs again.
-
-    Attributes:
-        key: of the call that is being made, within its thread; "" in a phase.
     """
 
-    def __init__(self, spec: RunSpec, name: str, *, key: str = "") -> None:
+    def __init__(self, spec: RunSpec, name: str) -> None:
         self.spec = spec
         self.name = name
-        self.key = key
         self._runs = 0
 
     def enter(self) -> None:
@@ -43,3 +39,16 @@ def current_place() -> Place | None:
     """The place of the task that asks; None outside any run, and once the run is over."""
     place = _places.get()
     return None if place is None or place.spec.inflight.closed else place
+
+
+_calls: Final[ContextVar[str]] = ContextVar("boyd_call", default="")
+
+
+def enter_call(key: str) -> None:
+    """From now on this task makes the call of this key, for a run or after its end."""
+    _calls.set(key)
+
+
+def current_call() -> str:
+    """The key, within its thread, of the call that this task makes; "" elsewhere."""
+    return _calls.get()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from boyd.actors.conversation.artifacts import ToolCall, ToolResult
-from boyd.actors.runs.place import Place
+from boyd.actors.runs.place import Place, enter_call
 from boyd.actors.runs.spec import RunSpec
 from boyd.actors.tools.define import AnyTool
 from boyd.actors.tools.invoke import invoke
@@ -52,8 +52,9 @@ class ToolActor(Actor[InvokeTool]):
 
     @receives
     async def invoke(self, request: InvokeTool, ctx: Context) -> ToolResult:
+        enter_call(request.key)
         if self.spec is not None:
-            Place(self.spec, f"{self.tool.name}.{request.key}", key=request.key).enter()
+            Place(self.spec, f"{self.tool.name}.{request.key}").enter()
         result = await invoke(self.tool, request.call, ctx)
         await ctx.system.dispatcher.enter()  # the tool may have waited for something of its own
         return result
