@@ -280,7 +280,7 @@ async def test_an_ending_life_has_no_more_children() -> None:
     async with open_system() as system:
         await system.stop_actor(await system.spawn(Late, door, name="late"))
         assert system.paths() == ()
-    assert door.log == ["/late is ending a life, and cannot have children now"]
+    assert door.log == ["life 1 of /late is over, and begins nothing more"]
 
 
 # ---------------------------------------------------------------- stopping

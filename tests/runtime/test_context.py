@@ -12,11 +12,14 @@ from trio.testing import wait_all_tasks_blocked
 
 from boyd.runtime import (
     Actor,
+    ActorStopped,
+    AskCycle,
     AskTimeout,
     Context,
     EncodeError,
     Headers,
     Mailbox,
+    NameTaken,
     NotAccepted,
     Ref,
     Replies,
@@ -614,3 +617,177 @@ async def test_sleeping_in_a_handler_holds_the_mailbox() -> None:
         ref.tell(Note(n=1))
         await system.settle(10)
     assert door.log == ["woke", 1]
+
+
+# ---------------------------------------------------------------- for one life
+
+BEGINNINGS: dict[str, Callable[[Context], object]] = {
+    "spawn": lambda ctx: ctx.spawn(Recorder, Door()).send(None),
+    "start_soon": lambda ctx: ctx.start_soon(trio.sleep_forever),
+    "start_timer": lambda ctx: ctx.start_timer("key", Note(n=1), after=0),
+    "watch": lambda ctx: ctx.watch(ctx.ref),
+    "subscribe": lambda ctx: ctx.subscribe("news"),
+    "stash": lambda ctx: ctx.stash(),
+}
+
+
+@pytest.mark.parametrize("what", BEGINNINGS)
+async def test_the_context_of_a_life_that_is_over_begins_nothing(what: str) -> None:
+    kept: list[Context] = []
+    door = Door()
+
+    async def keep(ctx: Context) -> None:
+        kept.append(ctx)
+
+    async with open_system() as system:
+        ref = await system.spawn(Doer, door, keep)
+        await ref.ask(Do())
+        system.crash(ref.path)
+        await system.settle(1)
+        await ref.ask(Do())
+        old, new = kept
+        assert (old.epoch, new.epoch) == (1, 2)
+        ref.tell(Hold())
+        await door.entered.wait()
+        with pytest.raises(ActorStopped, match=r"life 1 of /doer-1 is over, and begins nothing"):
+            BEGINNINGS[what](old)
+        door.opened.set()
+        await system.settle(1)
+        assert door.log == []
+        assert system.paths() == (ref.path,)
+
+
+async def test_the_context_of_a_life_that_is_over_ends_nothing_of_the_next() -> None:
+    kept: list[Context] = []
+    door = Door()
+
+    async def keep(ctx: Context) -> None:
+        kept.append(ctx)
+        ctx.subscribe("news")
+        ctx.start_timer("tick", Note(n=1), after=5)
+        ctx.headers = Headers(thread=f"life {ctx.epoch}")
+
+    async with open_system() as system:
+        ref = await system.spawn(Doer, door, keep)
+        await ref.ask(Do())
+        system.crash(ref.path)
+        await system.settle(1)
+        await ref.ask(Do())
+        old, new = kept
+        ref.tell(Hold())
+        await door.entered.wait()
+        assert old.sender is None
+        old.headers = Headers(thread="stolen")
+        assert new.headers.thread != "stolen"
+        old.cancel_timer("tick")
+        old.unsubscribe("news")
+        old.unstash_all()
+        old.stop()
+        door.opened.set()
+        await system.settle(1)
+        system.publish("news", Note(n=2))
+        await system.settle(1)
+        assert door.log == [2]
+        assert ref.statistics().state == "running"
+        await trio.sleep(6)
+        assert door.log == [2, 1]
+
+
+async def test_work_that_outlives_its_life_has_that_lifes_context() -> None:
+    said: list[object] = []
+    go = trio.Event()
+
+    async def outlive() -> None:
+        ctx = current_context()
+        assert ctx is not None
+        with trio.CancelScope(shield=True):
+            await go.wait()
+        late = current_context()
+        assert late is not None
+        try:
+            late.start_timer("key", Note(n=1), after=0)
+        except ActorStopped as error:
+            said.append(str(error))
+
+    async def begin(ctx: Context) -> None:
+        ctx.start_soon(outlive)
+
+    async with open_system() as system:
+        supervision = Supervision(shutdown=0)
+        ref = await system.spawn(Doer, Door(), begin, supervision=supervision)
+        await ref.ask(Do())
+        await wait_all_tasks_blocked()
+        system.crash(ref.path)
+        await trio.sleep(5)
+        assert ref.statistics().restarts == 1
+        go.set()
+        await trio.sleep(1)
+    assert said == ["life 1 of /doer-1 is over, and begins nothing more"]
+
+
+# ---------------------------------------------------------------- children that begin
+async def test_a_child_that_asks_its_waiting_parent_learns_the_cycle_at_once() -> None:
+    door = Door()
+
+    class Child(Actor[Note]):
+        parent: Ref[Add]
+
+        async def started(self, ctx: Context) -> None:
+            await self.parent.ask(Add())
+
+        @receives
+        async def note(self, note: Note, ctx: Context) -> None: ...
+
+    async def bear(ctx: Context) -> None:
+        try:
+            await ctx.spawn(Child, ctx.ref, name="child")
+        except AskCycle as error:
+            door.log.append(str(error))
+
+    async with open_system() as system:
+        began = trio.current_time()
+        ref = await system.spawn(Doer, door, bear, name="a")
+        await ref.ask(Do())
+        assert trio.current_time() == began
+        assert await ref.ask(Add(amount=3)) == 3  # who has borne it waits for nobody now
+    assert door.log == ["/a -> /a/child -> /a would wait for itself; tell instead"]
+
+
+async def test_the_name_of_a_cancelled_spawn_is_free_again_at_once() -> None:
+    class Slow(Actor[Note]):
+        seconds: float
+
+        async def started(self, ctx: Context) -> None:
+            try:
+                await trio.sleep(self.seconds)
+            finally:
+                with trio.CancelScope(shield=True):
+                    await trio.sleep(0.1)
+
+        @receives
+        async def note(self, note: Note, ctx: Context) -> None: ...
+
+    async with open_system() as system:
+        with trio.move_on_after(1) as scope:
+            await system.spawn(Slow, 60, name="slow")
+        assert scope.cancelled_caught
+        ref = await system.spawn(Slow, 0, name="slow")
+        assert system.paths() == (ref.path,)
+
+
+async def test_a_cancelled_spawn_waits_no_longer_than_a_second_for_what_holds_on() -> None:
+    class Stubborn(Actor[Note]):
+        async def started(self, ctx: Context) -> None:
+            with trio.CancelScope(shield=True):
+                await trio.sleep(30)
+
+        @receives
+        async def note(self, note: Note, ctx: Context) -> None: ...
+
+    async with open_system() as system:
+        began = trio.current_time()
+        with trio.move_on_after(1):
+            await system.spawn(Stubborn, name="stubborn")
+        assert trio.current_time() == began + 2
+        with pytest.raises(NameTaken):
+            await system.spawn(Stubborn, name="stubborn")

@@ -125,11 +125,37 @@ async def test_a_byte_cap_bounds_the_bodies_that_wait() -> None:
         await door.entered.wait()
         sink.tell(Blob(data=bytes(2**19)))
         sink.tell(Blob(data=bytes(2**19)))
-        with pytest.raises(MailboxFull, match=r"holds 1\.0 of 1\.0 MiB in 2 messages"):
+        with pytest.raises(MailboxFull, match=r"holds 1\.0 MiB of 1\.0 MiB in 2 messages"):
             sink.tell(Blob(data=b""))
         door.opened.set()
         await system.settle(1)
         sink.tell(Blob(data=bytes(2**21)))  # one message of any size fits into an empty mailbox
+
+
+async def test_reserved_messages_take_no_bytes_and_leave_the_caps_to_others() -> None:
+    door = Door()
+
+    class Timed(Sink):
+        async def started(self, ctx: Context) -> None:
+            ctx.start_timer("big", Blob(data=bytes(5000)), after=0)
+
+    async with open_system() as system:
+        mailbox = Mailbox(size=2, max_bytes=1000, overflow=Overflow.REJECT)
+        sink = await system.spawn(Timed, door, mailbox=mailbox)
+        await system.settle(1)
+        sink.tell(Hold())
+        await door.entered.wait()
+        post = system.find_post(sink.path, sink.incarnation)
+        assert post is not None
+        post.deliver(post.reserve(Blob(data=bytes(5000))))
+        assert post.queue.bytes == 0
+        sink.tell(Blob(data=bytes(1000)))
+        with pytest.raises(MailboxFull, match=r"holds 1006 bytes of 1000 bytes in 1 message,"):
+            sink.tell(Blob(data=b""))
+        door.opened.set()
+        await system.settle(1)
+        assert post.queue.bytes == 0
+        assert sink.statistics().queued == 0
 
 
 async def test_dropping_the_oldest_keeps_the_byte_cap_too() -> None:

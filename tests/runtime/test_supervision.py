@@ -920,7 +920,62 @@ async def test_a_watch_gives_exactly_one_terminated(times: int) -> None:
         await system.spawn(Watcher, door, target, times)
         await system.stop_actor(target)
         await system.settle(1)
-    assert door.log == [("/target", "stopped", "")] * times
+    assert door.log == [("/target", "stopped", "")]
+
+
+async def test_d9_a_watch_stands_once_also_where_each_life_watches_again() -> None:
+    door = Door()
+
+    class Faithful(Watcher):
+        async def started(self, ctx: Context) -> None:
+            ctx.watch(self.target)
+
+    async with open_system() as system:
+        target = await system.spawn(Recorder, Door(), name="target")
+        watcher = await system.spawn(Faithful, door, target)
+        watcher.tell(Note(n=-1))  # it crashes, and lives again
+        await system.settle(2)
+        watcher.tell(Note(n=-1))
+        await system.stop_actor(target)  # its end waits in the mailbox when the next life watches
+        await system.settle(2)
+        assert watcher.statistics().restarts == 2
+    assert door.log == [("/target", "stopped", "")]
+
+
+async def test_d9_after_a_terminated_was_handled_a_dead_ref_may_be_watched_anew() -> None:
+    door = Door()
+
+    class Again(Watcher):
+        @receives
+        async def ended(self, end: Terminated, ctx: Context) -> None:
+            self.door.log.append(end.ref.path)
+            if len(self.door.log) < 3:
+                ctx.watch(self.target)
+
+    async with open_system() as system:
+        target = await system.spawn(Recorder, Door(), name="target")
+        await system.spawn(Again, door, target)
+        await system.stop_actor(target)
+        await system.settle(1)
+    assert door.log == ["/target"] * 3
+
+
+async def test_watches_leave_nothing_behind_whoever_ends_first() -> None:
+    async with open_system() as system:
+        target = await system.spawn(Recorder, Door(), name="target")
+        post = system.find_post(target.path, target.incarnation)
+        assert post is not None
+        watchers = [await system.spawn(Watcher, Door(), target) for _ in range(50)]
+        assert len(post.watchers or ()) == 50
+        for watcher in watchers[:49]:
+            await system.stop_actor(watcher)
+        assert [one.ref for one in post.watchers or ()] == watchers[49:]
+        last = system.find_post(watchers[49].path, watchers[49].incarnation)
+        assert last is not None
+        assert list(last.watched or ()) == [post]
+        await system.stop_actor(target)
+        assert last.watched is None
+        assert post.watchers is None
 
 
 @pytest.mark.parametrize("when", ["before its end", "in the mailbox", "never watched"])

@@ -27,6 +27,7 @@ from boyd.runtime.origin import origin
 from boyd.runtime.restart import Decision, Directive, Strategy, next_restart
 from boyd.runtime.siblings import Siblings
 from boyd.runtime.supervision import Terminated
+from boyd.runtime.watches import tell_watchers
 
 if TYPE_CHECKING:
     from boyd.runtime.reply import ReplySlot
@@ -88,7 +89,8 @@ class Cell(Incarnation):
             with trio.CancelScope(shield=True) as self._scope:
                 if self.is_interrupted and not resumed:
                     self._scope.cancel()
-                ctx = Context(self)
+                self.epoch += not resumed
+                ctx = Context(self, self.epoch)
                 if not resumed:
                     await self._begin_life(ctx)
                 await self._receive(ctx)
@@ -101,7 +103,6 @@ class Cell(Incarnation):
         return injected
 
     async def _begin_life(self, ctx: Context) -> None:
-        self.epoch += 1
         self.state = "starting"
         if self.epoch > 1:
             self._lively = False
@@ -338,7 +339,7 @@ class Cell(Incarnation):
         deadline = trio.current_time() + self.supervision.shutdown
         with trio.CancelScope(shield=True, deadline=deadline) as self._scope:
             try:
-                await self._actor.stopped(Context(self))
+                await self._actor.stopped(Context(self, self.epoch))
             except Exception as error:  # noqa: BLE001  # a failing farewell must not undo the stop
                 self.system.report(f"{self.path}: stopped() failed", error)
         if self._scope.cancelled_caught and not self.is_killed:
@@ -360,12 +361,13 @@ class Cell(Incarnation):
             system.unsubscribe(self, pattern)
         system.directory.forget(self)
         crashed = self._failure is not None
-        self.tell_watchers(
+        tell_watchers(
+            self,
             Terminated(
                 ref=self.ref,
                 reason="crashed" if crashed else "stopped",
                 failure=failure_of(self._failure) if self._failure is not None else None,
-            )
+            ),
         )
         self._set_idle()
         if self.hold is not None:

@@ -12,7 +12,7 @@ import trio
 
 from boyd.runtime.dispatcher import Beginnings, Dispatcher
 from boyd.runtime.errands import Errands
-from boyd.runtime.errors import NotAccepted
+from boyd.runtime.errors import ActorStopped, NotAccepted
 from boyd.runtime.incarnation import Birth, Incarnation
 from boyd.runtime.mailbox import Mailbox
 from boyd.runtime.origin import Errand, origin
@@ -35,12 +35,30 @@ Ts = TypeVarTuple("Ts")
 
 
 class Context:
-    """An actor's hands, for one life."""
+    """An actor's hands, for one life.
 
-    __slots__ = ("_cell",)
+    When that life has ended, what would begin something raises `ActorStopped`,
+    though the actor may live again, and what would end something does nothing.
+    """
 
-    def __init__(self, cell: Incarnation) -> None:
+    __slots__ = ("_cell", "_epoch")
+
+    def __init__(self, cell: Incarnation, epoch: int) -> None:
         self._cell = cell
+        self._epoch = epoch
+
+    @property
+    def _is_over(self) -> bool:
+        return self._epoch != self._cell.epoch or not self._cell.is_living
+
+    @property
+    def _life(self) -> Incarnation:
+        """The actor, if this life of it goes on. Raises ActorStopped."""
+        if self._is_over:
+            raise ActorStopped(
+                f"life {self._epoch} of {self._cell.path} is over, and begins nothing more"
+            )
+        return self._cell
 
     @property
     def ref(self) -> Ref[Any]:
@@ -55,7 +73,8 @@ class Context:
     @property
     def sender(self) -> Ref[Any] | None:
         """Who sent the message in hand; None from outside any actor."""
-        return self._cell.current.sender if self._cell.current else None
+        current = None if self._epoch != self._cell.epoch else self._cell.current
+        return current.sender if current else None
 
     @property
     def headers(self) -> Headers:
@@ -64,7 +83,9 @@ class Context:
 
     @headers.setter
     def headers(self, headers: Headers) -> None:
-        self._bearer.headers = headers
+        bearer = self._bearer
+        if bearer is not self._cell or self._epoch == self._cell.epoch:
+            bearer.headers = headers
 
     @property
     def _bearer(self) -> Incarnation | Errand:
@@ -79,7 +100,7 @@ class Context:
     @property
     def epoch(self) -> int:
         """1 in the first life, one more after each restart."""
-        return self._cell.epoch
+        return self._epoch
 
     @property
     def random(self) -> random.Random:
@@ -105,7 +126,8 @@ class Context:
     ) -> Ref[M]:
         """As `System.spawn`, for a child: it stops when this actor stops or restarts."""
         birth = Birth(factory, args, mailbox or Mailbox(), supervision or Supervision())
-        return await self._cell.system.spawn_under(self._cell, birth, name)
+        cell = self._life
+        return await cell.system.spawn_under(cell, birth, name)
 
     @asynccontextmanager
     async def open_nursery(self) -> AsyncGenerator[Fanout]:
@@ -122,7 +144,7 @@ class Context:
 
         What it returns (if not None) is told to the actor. An error in it is a crash of the actor.
         """
-        cell = self._cell
+        cell = self._life
         if cell.errands is None:
             cell.errands = Errands(cell)
         cell.errands.start_soon(fn, args)
@@ -141,17 +163,17 @@ class Context:
             ValueError: `after` is no number, or it would repeat without a pause.
             NotAccepted, EncodeError: as `Ref.tell`, and now.
         """
-        cell = self._cell
         check_span(after, "after")
         if repeat and not after > 0:
             raise ValueError(f"start_timer({key!r}, after={after}, repeat=True) would never pause")
+        cell = self._life
         if cell.timers is None:
             cell.timers = Timers(cell)
         cell.timers.start(key, message, after, after if repeat else None)
 
     def cancel_timer(self, key: str, /) -> None:
         """It will not arrive. Idempotent."""
-        if self._cell.timers is not None:
+        if self._cell.timers is not None and not self._is_over:
             self._cell.timers.cancel(key)
 
     def stash(self) -> None:
@@ -164,30 +186,34 @@ class Context:
             StashFull: there are that many.
             LookupError: no message is in hand.
         """
-        self._cell.put_aside()
+        self._life.put_aside()
 
     def unstash_all(self) -> None:
         """Have all that was put aside handled next, in order of arrival, before newer mail."""
-        if self._cell.stash is not None:
+        if self._cell.stash is not None and not self._is_over:
             self._cell.stash.put_back()
 
     def watch(self, ref: Ref[Any], /) -> None:
         """Have one `Terminated` told to this actor when `ref` has stopped; at once if it has already.
 
         It comes after the last message of `ref`, also into a full mailbox, and
-        to a later life of this actor if need be.
+        to a later life of this actor if need be. Until it is handled, watching
+        `ref` again changes nothing.
 
         Raises:
             NotAccepted: this actor has no method for `Terminated`.
         """
-        if Terminated not in self._cell.accepted:
-            kind = self._cell.kind
-            raise NotAccepted(f"{kind} cannot watch: it has no @receives method for Terminated")
-        self._cell.system.watch(self._cell, ref)
+        cell = self._life
+        if Terminated not in cell.accepted:
+            raise NotAccepted(
+                f"{cell.kind} cannot watch: it has no @receives method for Terminated"
+            )
+        cell.system.watch(cell, ref)
 
     def unwatch(self, ref: Ref[Any], /) -> None:
-        """Take one `watch` of `ref` back, also where its `Terminated` waits in the mailbox. Idempotent."""
-        self._cell.system.unwatch(self._cell, ref)
+        """Take the watch of `ref` back, also where its `Terminated` waits in the mailbox. Idempotent."""
+        if not self._is_over:
+            self._cell.system.unwatch(self._cell, ref)
 
     def subscribe(self, topic: str, /, *, echo: bool = False) -> None:
         """Hear, of what is published on `topic`, all that this actor accepts, until it stops or unsubscribes.
@@ -197,11 +223,13 @@ class Context:
         where that is to reject, a dead letter. Subscribing again changes only
         whether the actor hears itself (`echo`).
         """
-        self._cell.system.subscribe(self._cell, topic, echo=echo)
+        cell = self._life
+        cell.system.subscribe(cell, topic, echo=echo)
 
     def unsubscribe(self, topic: str, /) -> None:
         """Hear no more of `topic`, as it was subscribed to. Idempotent."""
-        self._cell.system.unsubscribe(self._cell, topic)
+        if not self._is_over:
+            self._cell.system.unsubscribe(self._cell, topic)
 
     def publish(self, topic: str, message: object, /) -> None:
         """To all subscriptions of `topic`."""
@@ -209,7 +237,8 @@ class Context:
 
     def stop(self) -> None:
         """Stop this actor after the message in hand. A `Restart.PERMANENT` one begins a fresh life."""
-        self._cell.stop_itself()
+        if not self._is_over:
+            self._cell.stop_itself()
 
 
 class Fanout:
@@ -235,4 +264,6 @@ def current_context() -> Context | None:
     who = origin.get()
     if who is None:
         return None
-    return Context(who.cell if isinstance(who, Errand) else who)
+    if isinstance(who, Errand):
+        return Context(who.cell, who.epoch)
+    return Context(who, who.epoch)

@@ -15,6 +15,7 @@ from boyd.runtime.mailbox import Mailbox, Overflow
 from boyd.runtime.post import Post
 from boyd.runtime.statistics import ActorStatistics
 from boyd.runtime.supervision import Terminated
+from boyd.runtime.watches import tell_watchers
 
 if TYPE_CHECKING:
     from boyd.runtime.system import System
@@ -92,7 +93,7 @@ class Inbox(Post, trio.abc.ReceiveChannel[T_co], Generic[T_co]):
             self.shut()
             self.queue.refuse_senders()
             self.system.directory.forget(self)
-            self.tell_watchers(Terminated(ref=self.ref, reason="stopped"))
+            tell_watchers(self, Terminated(ref=self.ref, reason="stopped"))
             self.rouse()
 
     async def receive(self) -> T_co:

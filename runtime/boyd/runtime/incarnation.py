@@ -249,6 +249,12 @@ class Incarnation(Post):
         for child in tuple(self.children.values()):
             child.kill()
 
+    async def kill_and_wait(self) -> None:
+        """As `kill`, then wait for its end, for at most a second, also when cancelled."""
+        self.kill()
+        with trio.CancelScope(shield=True, deadline=trio.current_time() + _PATIENCE):
+            await self.stopped.wait()
+
     def crash(self, error: Exception | None = None) -> None:
         """Make it fail as if its handler had raised `error`; its supervisor decides what follows.
 

@@ -49,6 +49,14 @@ class Mailbox:
     overflow: Overflow = Overflow.REJECT
 
 
+def _bytes_text(count: int) -> str:
+    """`512 bytes`, `1.5 KiB`, `16.0 MiB`."""
+    if count < 2**10:
+        return f"{count} bytes"
+    unit, name = (2**20, "MiB") if count >= 2**20 else (2**10, "KiB")
+    return f"{count / unit:,.1f} {name}"
+
+
 def _is_reserved(envelope: Envelope) -> bool:
     return envelope.track is not None and envelope.track.reserved
 
@@ -60,7 +68,7 @@ class MailboxQueue:
     stand in the same order, but take no room and are never dropped.
 
     Attributes:
-        bytes: of the bodies that wait.
+        bytes: of the bodies that wait and take room.
         taken, dropped, rejected: how many messages were, so far.
     """
 
@@ -92,21 +100,36 @@ class MailboxQueue:
     def __len__(self) -> int:
         return len(self._items)
 
-    def __iter__(self) -> Iterator[Envelope]:
-        return iter(tuple(self._items))
+    def reserved(self) -> Iterator[Envelope]:
+        """The reserved messages that wait, in order."""
+        return filter(_is_reserved, tuple(self._items)) if self._reserved else iter(())
 
     def remove(self, envelope: Envelope) -> None:
         """Take one out of turn: it was wanted back."""
         self._items.remove(envelope)
-        self.bytes -= len(envelope.body)
-        if _is_reserved(envelope):
-            self._reserved -= 1
+        self._leaves(envelope)
         if self._senders:
             self._admit(self._senders)
+
+    def _comes(self, envelope: Envelope) -> None:
+        if envelope.track is not None and envelope.track.reserved:
+            self._reserved += 1
+        else:
+            self.bytes += len(envelope.body)
+
+    def _leaves(self, envelope: Envelope) -> None:
+        if envelope.track is not None and envelope.track.reserved:
+            self._reserved -= 1
+        else:
+            self.bytes -= len(envelope.body)
 
     @property
     def size(self) -> int:
         return self._size
+
+    @property
+    def _taking_room(self) -> int:
+        return len(self._items) - self._reserved
 
     @property
     def oldest(self) -> Envelope | None:
@@ -126,30 +149,28 @@ class MailboxQueue:
     def full_text(self) -> str:
         """How full it is, for people."""
         if self.bytes >= self._max_bytes:
-            held, limit = self.bytes / 2**20, self._max_bytes / 2**20
-            return f"{held:,.1f} of {limit:,.1f} MiB in {len(self._items):,} messages"
-        return f"{len(self._items):,} of {self._size:,} messages"
+            held, limit = _bytes_text(self.bytes), _bytes_text(self._max_bytes)
+            plural = "" if self._taking_room == 1 else "s"
+            return f"{held} of {limit} in {self._taking_room:,} message{plural}"
+        return f"{self._taking_room:,} of {self._size:,} messages"
 
     def put(self, envelope: Envelope) -> None:
         """Accept, without asking for room: callers did, or the envelope is reserved."""
         self._items.append(envelope)
-        self.bytes += len(envelope.body)
         if envelope.track is not None and envelope.track.reserved:
             self._reserved += 1
+        else:
+            self.bytes += len(envelope.body)
 
     def put_back(self, envelope: Envelope) -> None:
         """To the head: it was taken and must be handled again."""
         self._items.appendleft(envelope)
-        self.bytes += len(envelope.body)
+        self._comes(envelope)
         self.taken -= 1
-        if _is_reserved(envelope):
-            self._reserved += 1
 
     def _pop(self) -> Envelope:
         envelope = self._items.popleft()
-        self.bytes -= len(envelope.body)
-        if _is_reserved(envelope):
-            self._reserved -= 1
+        self._leaves(envelope)
         return envelope
 
     def drop_oldest(self) -> list[Envelope]:
@@ -161,8 +182,7 @@ class MailboxQueue:
             (spared if _is_reserved(envelope) else dropped).append(envelope)
         for envelope in reversed(spared):
             self._items.appendleft(envelope)
-            self.bytes += len(envelope.body)
-            self._reserved += 1
+            self._comes(envelope)
         self.dropped += len(dropped)
         return dropped
 
@@ -171,10 +191,11 @@ class MailboxQueue:
         if not self._items:
             return None
         envelope = self._items.popleft()
-        self.bytes -= len(envelope.body)
         self.taken += 1
         if envelope.track is not None and envelope.track.reserved:
             self._reserved -= 1
+        else:
+            self.bytes -= len(envelope.body)
         if self._senders:
             self._admit(self._senders)
         return envelope

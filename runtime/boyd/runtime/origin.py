@@ -18,10 +18,11 @@ __all__ = ["Errand", "current_headers", "origin", "sender_and_headers", "waiting
 class Errand:
     """Work of an actor beside its mailbox: no handler waits for it, so it has no deadline."""
 
-    __slots__ = ("cell", "headers", "ref")
+    __slots__ = ("cell", "epoch", "headers", "ref")
 
     def __init__(self, cell: Incarnation) -> None:
         self.cell = cell
+        self.epoch = cell.epoch
         self.ref: Ref[Any] = cell.ref
         self.headers: Headers = cell.headers
 

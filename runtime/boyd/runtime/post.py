@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import trio
 
 from boyd.runtime.dispatcher import Waiter
-from boyd.runtime.envelope import NO_HEADERS, Envelope, Track, sealed
+from boyd.runtime.envelope import Envelope, Track, sealed
 from boyd.runtime.errors import ActorStopped, AskTimeout, MailboxFull, NotAccepted
 from boyd.runtime.mailbox import Mailbox, MailboxQueue, Overflow
 from boyd.runtime.messages import MessageCodec, message_codec
 from boyd.runtime.origin import current_headers, origin, sender_and_headers, waiting_cell
+from boyd.runtime.ref import Ref
+from boyd.runtime.watches import leave_watches
 
 if TYPE_CHECKING:
-    from boyd.runtime.ref import Ref
     from boyd.runtime.statistics import ActorStatistics
     from boyd.runtime.system import System
     from boyd.runtime.timers import Timer
@@ -38,7 +39,7 @@ class Post(ABC):
         closed: nothing more is accepted.
         idle: whoever reads this mailbox is parked, and must be roused.
         asking: the posts that its handler waits for now.
-        watchers: who is told when it closes.
+        watchers: who is told when it closes; `watched`: of whose end it is to be told.
         answers: what reads here answers asks.
     """
 
@@ -55,6 +56,7 @@ class Post(ABC):
         "ref",
         "system",
         "waiter",
+        "watched",
         "watchers",
     )
 
@@ -71,8 +73,6 @@ class Post(ABC):
         accepted: Mapping[type, object],
         codecs: Codecs,
     ) -> None:
-        from boyd.runtime.ref import Ref
-
         self.system = system
         self.path = path
         self.incarnation = incarnation
@@ -84,7 +84,8 @@ class Post(ABC):
         self.closed = False
         self.idle = False
         self.asking: list[Post] = []
-        self.watchers: list[Post] = []
+        self.watchers: dict[Post, None] | None = None  # few posts have any
+        self.watched: dict[Post, None] | None = None
         self.ref: Ref[Any] = Ref(system.id, path, incarnation, self)
 
     @abstractmethod
@@ -237,6 +238,7 @@ class Post(ABC):
         """Accept nothing more."""
         self.closed = True
         self.codecs = _NONE
+        leave_watches(self)
 
     def close_mailbox(self, reason: str) -> None:
         """No more mail: what is left becomes dead letters, and its askers learn it."""
@@ -246,11 +248,3 @@ class Post(ABC):
                 name = envelope.codec.cls.__name__
                 envelope.reply.fail(ActorStopped(f"{self.path} stopped before it answered {name}"))
             self.system.dead_letter(envelope, self, reason)
-
-    def tell_watchers(self, end: object) -> None:
-        """Each watcher that is still there gets `end` once."""
-        watchers, self.watchers = self.watchers, []
-        for watcher in watchers:
-            if not watcher.closed and type(end) in watcher.accepted:
-                envelope = watcher.reserve(end)
-                watcher.deliver(envelope._replace(sender=None, headers=NO_HEADERS))

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 from boyd.runtime.ask import ask
 from boyd.runtime.codec import Mismatch, refuse, register_wire_form
 from boyd.runtime.errors import ActorStopped
-from boyd.runtime.post import Post
 
 if TYPE_CHECKING:
     from boyd.runtime.messages import Replies
+    from boyd.runtime.post import Post
     from boyd.runtime.statistics import ActorStatistics
     from boyd.runtime.system import System
 

@@ -30,6 +30,7 @@ from boyd.runtime.siblings import Siblings
 from boyd.runtime.spans import check_span
 from boyd.runtime.supervision import Terminated
 from boyd.runtime.topics import Hearing, Topics
+from boyd.runtime.watches import begin_watch, end_watch
 
 __all__ = ["Services"]
 
@@ -105,7 +106,7 @@ class Services:
         return None if home is None else home.find_post(ref.path, ref.incarnation)
 
     def watch(self, watcher: Post, ref: Ref[Any]) -> None:
-        """Have one `Terminated` delivered to `watcher` when `ref` has stopped; at once if it has already.
+        """As `Context.watch`, for any mailbox.
 
         Raises:
             NotAccepted: `watcher` does not take `Terminated`.
@@ -114,23 +115,11 @@ class Services:
             raise NotAccepted(
                 f"{watcher.path} is {watcher.kind_text()} and does not accept Terminated"
             )
-        post = self.post_of(ref)
-        if post is not None and not post.closed:
-            post.watchers.append(watcher)
-        elif not watcher.closed:
-            watcher.deliver(watcher.reserve(Terminated(ref=ref, reason="stopped")))
+        begin_watch(watcher, ref, self.post_of(ref))
 
     def unwatch(self, watcher: Post, ref: Ref[Any]) -> None:
-        """Take one watch back, or the `Terminated` of it that was not read yet."""
-        post = self.post_of(ref)
-        if post is not None and watcher in post.watchers:
-            post.watchers.remove(watcher)
-            return
-        codec = message_codec(Terminated)
-        for envelope in watcher.queue:
-            if envelope.codec is codec and codec.decode(envelope.body).ref == ref:
-                watcher.queue.remove(envelope)
-                return
+        """Take a watch back, also where its `Terminated` was not read yet. Idempotent."""
+        end_watch(watcher, ref, self.post_of(ref))
 
     def is_heard(self, topic: str) -> bool:
         """Whether anybody listens to `topic`."""

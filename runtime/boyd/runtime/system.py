@@ -46,7 +46,7 @@ class System(Services):
         """Start an actor, and return when its `started()` has.
 
         `factory(*args)` runs now and again at each restart. Cancelled means
-        that the actor is being stopped.
+        that there is no such actor, unless it shields itself from being stopped.
 
         Raises:
             NameTaken: a sibling of that name is alive.
@@ -78,13 +78,20 @@ class System(Services):
         await trio.lowlevel.checkpoint_if_cancelled()
         cell = self._start(parent, birth, name)
         cell.spawner_waits = True
+        spawner = waiting_cell()
+        if spawner is not None:
+            spawner.asking.append(
+                cell
+            )  # so that a child which asks it at its start learns the cycle
         try:
             await cell.started.wait()
         except trio.Cancelled:
-            cell.kill()
+            await cell.kill_and_wait()
             raise
         finally:
             cell.spawner_waits = False
+            if spawner is not None:
+                spawner.asking.remove(cell)
         if cell.start_error is not None:
             raise cell.start_error
         if not cell.lived:
