@@ -9,6 +9,7 @@ import enum
 import pathlib
 import sys
 import typing
+from collections.abc import Callable
 from typing import Any, Literal, cast
 
 import attrs
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 
 from boyd.runtime import EncodeError, Ref, WireError
 from boyd.runtime.codec import TypeCodec, codec_for
+from boyd.runtime.forms.form import type_name
 from boyd.runtime.wire import pack, unpack_own
 from tests.runtime.typed import PLAIN, TYPES, Colour, Flags, Typed, Word, same
 
@@ -464,3 +466,47 @@ def test_what_does_not_fit_deep_within_costs_no_more_than_what_does() -> None:
     finally:
         sys.setprofile(None)
     assert calls < 2000
+
+
+class Hue(enum.Enum):
+    """Of a Literal."""
+
+    RED = 1
+
+
+OPTIONAL: Any = typing.Optional
+UNION: Any = typing.Union
+LIST: Any = getattr(typing, "List")  # noqa: B009  # the old spelling is what is tested
+
+
+@pytest.mark.parametrize(
+    ("tp", "name"),
+    [
+        (None, "None"),
+        (type(None), "None"),
+        (int, "int"),
+        (Any, "Any"),
+        (OPTIONAL[int], "int | None"),
+        (UNION[None, int], "int | None"),
+        (UNION[str, int, None], "int | str | None"),
+        (list[OPTIONAL[int]], "list[int | None]"),
+        (LIST[int], "list[int]"),
+        (dict[str, UNION[None, bytes, list[pathlib.Path]]], "dict[str, bytes | list[Path] | None]"),
+        (tuple[int, ...], "tuple[int, ...]"),
+        (Literal["a", 1, Hue.RED], "Literal['a', 1, Hue.RED]"),
+        (Callable[[int, str], None], "Callable[[int, str], None]"),
+        (Ref[OPTIONAL[int]], "Ref[int | None]"),
+        ({}, "{}"),
+    ],
+)
+def test_a_type_is_spelt_one_way_however_it_was_written(tp: object, name: str) -> None:
+    assert type_name(tp) == name
+
+
+def test_the_names_of_unions_on_the_wire_are_those_of_any_spelling() -> None:
+    """A peer of another Python, or another import order, writes the same bytes."""
+    written: Any = UNION[list[OPTIONAL[int]], set[UNION[str, int]]]
+    frame = codec_for(written).encode({"a", 1} - {"a"})
+    assert unpack_own(frame) == ["set[int | str]", [1]]
+    assert codec_for(list[int | None] | set[int | str]).decode_foreign(frame) == {1}
+    assert unpack_own(codec_for(written).encode([None])) == ["list[int | None]", [None]]

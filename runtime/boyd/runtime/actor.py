@@ -21,8 +21,7 @@ from typing import (
 import attrs
 
 from boyd.runtime.annotations import local_names, mentioned, own_annotations
-from boyd.runtime.forms.form import type_name
-from boyd.runtime.forms.unions import is_union
+from boyd.runtime.forms.form import is_union, type_name
 
 if TYPE_CHECKING:
     from types import FrameType

@@ -23,6 +23,7 @@ from boyd.runtime.forms.form import (
     Hook,
     Mismatch,
     bare,
+    is_union,
     refuse,
     type_name,
     with_hooks,
@@ -35,7 +36,7 @@ from boyd.runtime.forms.scalars import (
     plain,
     text_form,
 )
-from boyd.runtime.forms.unions import is_union, union_form, union_names
+from boyd.runtime.forms.unions import union_form, union_names
 from boyd.runtime.wire import pack, unpack_foreign, unpack_own
 
 __all__ = [

@@ -11,8 +11,8 @@ from __future__ import annotations
 import inspect
 import itertools
 import sys
-from collections.abc import Callable, Sequence
-from types import FrameType
+from collections.abc import Callable, Mapping, Sequence
+from types import FrameType, MappingProxyType
 from typing import (
     Any,
     Final,
@@ -31,8 +31,7 @@ from boyd.runtime.annotations import local_names, mentioned, own_annotations
 from boyd.runtime.codec import TypeCodec, codec_for, pack_tree, set_union_name
 from boyd.runtime.errors import EncodeError, WireError
 from boyd.runtime.forms.classes import Field, construction, fields_of
-from boyd.runtime.forms.form import Mismatch, bare
-from boyd.runtime.forms.unions import is_union
+from boyd.runtime.forms.form import Mismatch, bare, is_union
 from boyd.runtime.generated import compiled
 from boyd.runtime.spans import check_span
 from boyd.runtime.wire import DEFAULT_LIMITS, Limits, check_tree, packer, unpack_foreign, unpack_own
@@ -45,6 +44,7 @@ __all__ = [
     "message",
     "message_codec",
     "registered",
+    "registered_messages",
     "same_definition",
 ]
 
@@ -136,6 +136,11 @@ def same_definition(one: type, other: type) -> bool:
         return False
     files = [getattr(sys.modules.get(cls.__module__), "__file__", None) for cls in (one, other)]
     return one.__module__ == other.__module__ or (files[0] is not None and files[0] == files[1])
+
+
+def registered_messages() -> Mapping[str, type]:
+    """The message classes of this process by tag."""
+    return MappingProxyType(_by_tag)
 
 
 def registered(name: str) -> type | None:

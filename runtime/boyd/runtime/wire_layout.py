@@ -12,19 +12,10 @@ import attrs
 from boyd.runtime.annotations import meaning
 from boyd.runtime.forms.classes import fields_of
 from boyd.runtime.forms.containers import CONTAINERS
-from boyd.runtime.forms.form import bare, type_name, with_hooks
+from boyd.runtime.forms.form import bare, is_union, type_name, with_hooks
 from boyd.runtime.forms.scalars import PRIMITIVES
-from boyd.runtime.forms.unions import (
-    _flat,  # pyright: ignore[reportPrivateUsage]
-    _Member,  # pyright: ignore[reportPrivateUsage]
-    _members,  # pyright: ignore[reportPrivateUsage]  # how a union tells its members apart
-    is_union,
-)
-from boyd.runtime.messages import (
-    Replies,
-    _by_tag,  # pyright: ignore[reportPrivateUsage]  # the registry has no list of what is in it
-    message_codec,
-)
+from boyd.runtime.forms.unions import Member, members_of, tell_apart
+from boyd.runtime.messages import Replies, message_codec, registered_messages
 
 __all__ = ["Kind", "Layout", "Part", "layouts_of", "tagged_messages"]
 
@@ -63,7 +54,7 @@ class Layout:
 
 def tagged_messages() -> Sequence[type]:
     """The classes of all tags of this process, by tag."""
-    return [_by_tag[tag] for tag in sorted(_by_tag)]
+    return [cls for _, cls in sorted(registered_messages().items())]
 
 
 def layouts_of(messages: Iterable[type]) -> Sequence[Layout]:
@@ -91,7 +82,7 @@ class _Walk:
     def __init__(self) -> None:
         self.found: dict[type, Layout] = {}
         self._begun: set[type] = set()
-        self._tags = {cls: tag for tag, cls in _by_tag.items()}
+        self._tags = {cls: tag for tag, cls in registered_messages().items()}
         self._aliases: list[object] = []
 
     def text(self, tp: Any) -> str:  # noqa: ANN401
@@ -120,15 +111,15 @@ class _Walk:
 
     def _union(self, tp: Any) -> list[str]:  # noqa: ANN401
         """The members, sorted: typing gives equal unions in the order of the first one."""
-        kinds = list(dict.fromkeys(_flat(tp)))
+        kinds = list(dict.fromkeys(members_of(tp)))
         others = [one for one in kinds if one not in (None, type(None))]
-        members = _members(
+        members = tell_apart(
             tp, others, lambda _: PRIMITIVES[object]
         )  # only their names are looked at
         texts = sorted(self._member(one) for one in members)
         return texts if len(others) == len(kinds) else [*texts, "None"]
 
-    def _member(self, member: _Member) -> str:
+    def _member(self, member: Member) -> str:
         """With the name in front of it on the wire, where that is another than its text."""
         text, name = self.text(member.type), json.dumps(member.tag, ensure_ascii=False)
         return text if member.tag in ("", text) or name == text else f"{text} as {name}"

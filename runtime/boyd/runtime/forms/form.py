@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import enum
 import re
 import sys
+import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from operator import length_hint
-from typing import Annotated, Any, Final, NoReturn, TypeGuard, get_args, get_origin
+from typing import (
+    Annotated,
+    Any,
+    Final,
+    Literal,
+    NoReturn,
+    TypeGuard,
+    Union,
+    cast,
+    get_args,
+    get_origin,
+)
 
 import attrs
 
@@ -22,6 +35,7 @@ __all__ = [
     "each_value",
     "in_step",
     "is_mapping",
+    "is_union",
     "no_wire_form",
     "refuse",
     "type_name",
@@ -117,6 +131,9 @@ def each_value(hook: Hook, values: Mapping[Any, Any]) -> dict[str, Any]:
     return out
 
 
+_QUALIFIED: Final = re.compile(r"(?:\w+\.|<locals>\.)+")
+
+
 def bare(tp: Any) -> Any:  # noqa: ANN401
     """`tp` without what means nothing on the wire: Annotated, NewType, aliases."""
     while True:
@@ -130,7 +147,39 @@ def bare(tp: Any) -> Any:  # noqa: ANN401
             return tp
 
 
+def is_union(tp: Any) -> bool:  # noqa: ANN401
+    """Whether `tp` is `A | B` or `Union[A, B]`."""
+    return get_origin(tp) in (Union, types.UnionType)
+
+
 def type_name(tp: Any) -> str:  # noqa: ANN401
-    """`dict[str, int]`, `Path | None`: a type for people, and for the tags of unions."""
-    name = tp.__name__ if isinstance(tp, type) and not get_args(tp) else str(tp)
-    return re.sub(r"(?:\w+\.|<locals>\.)+", "", name)
+    """`dict[str, int]`, `Path | None`: a type for people, and for the tags of unions.
+
+    Spelt one way however it was written and whichever Python runs: `Optional[int]` is
+    `int | None`, and the members of a union are in order, None last.
+    """
+    if isinstance(tp, list):  # the arguments of a Callable
+        return f"[{', '.join(map(type_name, cast('Sequence[object]', tp)))}]"
+    arguments = get_args(tp)
+    if get_origin(tp) is Literal:
+        return f"Literal[{', '.join(map(_literal, arguments))}]"
+    if is_union(tp):
+        names = sorted({type_name(one) for one in arguments} - {"None"})
+        return " | ".join([*names, "None"] if type(None) in arguments else names)
+    if arguments:
+        return f"{type_name(get_origin(tp))}[{', '.join(map(type_name, arguments))}]"
+    special = next((text for one, text in _SPECIAL if tp is one), "")
+    return special or getattr(tp, "__name__", "") or _QUALIFIED.sub("", str(tp))
+
+
+_SPECIAL: Final[tuple[tuple[object, str], ...]] = (
+    (None, "None"),
+    (type(None), "None"),
+    (..., "..."),
+)
+
+
+def _literal(value: object) -> str:
+    if isinstance(value, enum.Enum):
+        return f"{type(value).__name__}.{value.name}"
+    return repr(value)

@@ -8,17 +8,25 @@ attrs class has its name in every union but `Class | None`.
 from __future__ import annotations
 
 import enum
-import types
 from collections.abc import Iterable
-from typing import Any, Final, Literal, Union, cast, get_args, get_origin
+from typing import Any, Final, Literal, cast, get_args, get_origin
 
 import attrs
 
 from boyd.runtime.forms.containers import CONTAINERS
-from boyd.runtime.forms.form import Find, Form, Mismatch, bare, refuse, type_name, with_hooks
+from boyd.runtime.forms.form import (
+    Find,
+    Form,
+    Mismatch,
+    bare,
+    is_union,
+    refuse,
+    type_name,
+    with_hooks,
+)
 from boyd.runtime.forms.scalars import TEXT_FORMS
 
-__all__ = ["is_union", "union_form", "union_names"]
+__all__ = ["Member", "members_of", "tell_apart", "union_form", "union_names"]
 
 union_names: Final[dict[type, str]] = {}
 """The names by which classes are told apart, where it is not the class name."""
@@ -27,17 +35,12 @@ _WIRE: Final = frozenset({type(None), bool, int, float, str, bytes, list, dict})
 """The classes of plain trees: how things look on the wire."""
 
 
-def is_union(tp: Any) -> bool:  # noqa: ANN401
-    """Whether `tp` is `A | B` or `Union[A, B]`."""
-    return get_origin(tp) in (Union, types.UnionType)
-
-
 def looks(tp: Any) -> frozenset[type]:  # noqa: ANN401
     """The classes of plain tree that values of a type may have on the wire; all, where that is not known."""
     tp = bare(tp)
     kind = get_origin(tp) or tp
     if is_union(tp):
-        return frozenset(look for one in _flat(tp) for look in looks(one))
+        return frozenset(look for one in members_of(tp) for look in looks(one))
     if kind is Literal:
         values: tuple[object, ...] = get_args(tp)
         return frozenset(str if isinstance(one, enum.Enum) else type(one) for one in values)
@@ -59,18 +62,18 @@ def _looks_of_class(kind: type[Any]) -> frozenset[type]:
     return frozenset({list}) if attrs.has(kind) else _WIRE
 
 
-def _flat(tp: Any) -> Iterable[Any]:  # noqa: ANN401
+def members_of(tp: Any) -> Iterable[Any]:  # noqa: ANN401
     """The members, those of unions within included."""
     for member in get_args(tp):
         inner = bare(member)
         if is_union(inner):
-            yield from _flat(inner)
+            yield from members_of(inner)
         else:
             yield inner
 
 
 @attrs.frozen
-class _Member:
+class Member:
     """One member of a union; `tag` is "" where its look tells enough."""
 
     type: Any
@@ -94,14 +97,14 @@ class _Member:
 
 def union_form(tp: Any, find: Find) -> Form:  # noqa: ANN401
     """Of `A | B | ...`."""
-    kinds = list(dict.fromkeys(_flat(tp)))
+    kinds = list(dict.fromkeys(members_of(tp)))
     others = [one for one in kinds if one not in (None, type(None))]
     nullable = len(others) < len(kinds)
     if len(others) == 1 and nullable and type(None) not in looks(others[0]):
         return _optional(find(others[0]))
-    members = _members(tp, others, find)
+    members = tell_apart(tp, others, find)
     name = type_name(tp)
-    by_class: dict[Any, list[_Member]] = {}
+    by_class: dict[Any, list[Member]] = {}
     for member in members:
         by_class.setdefault(get_origin(member.type) or member.type, []).append(member)
     any_class = [member for member in members if not member.is_class]
@@ -137,7 +140,7 @@ def union_form(tp: Any, find: Find) -> Form:  # noqa: ANN401
     return Form(encode, decode)
 
 
-def _members(tp: Any, kinds: list[Any], find: Find) -> list[_Member]:  # noqa: ANN401
+def tell_apart(tp: Any, kinds: list[Any], find: Find) -> list[Member]:  # noqa: ANN401
     looked: dict[type, int] = {}
     for kind in kinds:
         for look in looks(kind):
@@ -150,7 +153,7 @@ def _members(tp: Any, kinds: list[Any], find: Find) -> list[_Member]:  # noqa: A
     names = {kind: union_names.get(kind) or type_name(kind) for kind in tagged}
     if len(set(names.values())) != len(names):
         raise TypeError(f"{type_name(tp)}: two members of this union have one name")
-    return [_Member(kind, find(kind), names.get(kind, ""), kind in classes) for kind in kinds]
+    return [Member(kind, find(kind), names.get(kind, ""), kind in classes) for kind in kinds]
 
 
 def _is_class(kind: type) -> bool:
