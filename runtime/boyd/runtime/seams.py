@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Protocol, TypeVar, TypeVarTuple
 import attrs
 import trio
 
+from boyd.runtime.jumping import held_clock
+
 if TYPE_CHECKING:
     from boyd.runtime.dispatcher import Dispatcher
 
@@ -96,13 +98,16 @@ class Offload(Protocol):
 
 
 class ThreadOffload:
-    """Trio's worker threads."""
+    """Trio's worker threads. A `MockClock` that jumps by itself waits for them."""
 
     async def run(
         self, fn: Callable[[*Ts], T], *args: *Ts, abandon: bool = False, vital: bool = False
     ) -> T:
         limiter = trio.CapacityLimiter(1) if vital else None  # of its own, or the one of all
-        return await trio.to_thread.run_sync(fn, *args, abandon_on_cancel=abandon, limiter=limiter)
+        with held_clock():
+            return await trio.to_thread.run_sync(
+                fn, *args, abandon_on_cancel=abandon, limiter=limiter
+            )
 
 
 def _default_dispatcher() -> Dispatcher:
