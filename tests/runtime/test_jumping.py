@@ -6,7 +6,6 @@ import math
 import threading
 
 import trio
-import trio.lowlevel
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from boyd.runtime import System, open_system

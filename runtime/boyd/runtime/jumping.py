@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -25,7 +25,7 @@ _held: Final[trio.lowlevel.RunVar[_Held]] = trio.lowlevel.RunVar("boyd_held_cloc
 
 
 @contextmanager
-def held_clock() -> Iterator[None]:
+def held_clock() -> Generator[None]:
     """Within it a `trio.testing.MockClock` does not jump; any other clock is left alone."""
     clock: Any = trio.lowlevel.current_clock()
     if not hasattr(clock, "autojump_threshold"):
