@@ -351,10 +351,51 @@ async def test_nobody_listens() -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["ftp://localhost/v1", "localhost:8000", "http://", "http://:80", ""]
+    ("url", "says"),
+    [
+        ("ftp://localhost/v1", "'ftp://localhost/v1' does not begin with http:// or https://"),
+        ("localhost:8000", "'localhost:8000' does not begin with http:// or https://"),
+        ("http:/localhost/v1", "'http:/localhost/v1' does not begin with http:// or https://"),
+        ("http://", "'http://' names no host"),
+        ("http://:80", "'http://:80' names no host"),
+        ("http://a b/v1", "'http://a b/v1' has a space or a control character in it"),
+        ("http://localhost:x/v1", "'http://localhost:x/v1' has no legible host and port"),
+        ("http://localhost:99999/v1", "'http://localhost:99999/v1' has no legible host and port"),
+        ("http://localhost:0/v1", "'http://localhost:0/v1' has port 0"),
+        ("http://[::1/v1", "'http://[::1/v1' has no legible host and port"),
+        ("", "'' is empty"),
+        (f"ftp://u:{CANARY}@h/v1?k={CANARY}", "'ftp://h/v1' does not begin with"),
+        (f"http://u:{CANARY}/@h/v1", "'http://h/v1' has no legible host and port"),
+        (f"u:{CANARY}@h/v1", "'h/v1' does not begin with"),
+    ],
 )
-async def test_an_address_that_is_none(url: str) -> None:
-    assert (await failure_of(OpenAI("m", base_url=url, api_key="k"))).code == "bad_url"
+async def test_an_address_that_is_none_is_refused_in_words_before_a_request(
+    url: str, says: str
+) -> None:
+    model = OpenAI("m", base_url=url, api_key="k")
+    error = await failure_of(model)
+    with pytest.raises(ModelError) as checked:
+        model.check()
+    assert str(checked.value) == str(error)
+    assert error.code == "bad_url"
+    assert str(error).startswith(f"openai:m: the base URL {says}")
+    assert str(error).endswith(
+        "one looks like http://localhost:8000/v1 or https://models.example.org/v1"
+    )
+
+
+@pytest.mark.parametrize(
+    "url",
+    [" http://localhost/v1 ", "HTTPS://h", "http://[::1]:1/v1", "http://u:p@h:65535/a%20b"],
+)
+async def test_an_address_to_which_a_request_could_go_is_asked(url: str) -> None:
+    seen: list[Post] = []
+    post = memory_post([b"data: [DONE]\n\n"], seen=seen)
+    model = OpenAI("m", base_url=url, api_key="k", post=post)
+    model.check()
+    async with model.open_stream(HELLO) as stream:
+        await stream.aclose()
+    assert [one.url for one in seen] == [f"{url.strip()}/chat/completions"]
 
 
 # ------------------------------------------------------------------ slowness

@@ -269,6 +269,17 @@ def test_a_base_url_without_a_model_is_refused(tmp_path: Path, log: Path) -> Non
     assert err == ["boyd: --base-url is where a model is: name that too, with --model"]
 
 
+@pytest.mark.parametrize("url", ["localhost:8000/v1", "http://a b/v1", "ftp://h/v1", "http:///v1"])
+def test_a_base_url_that_is_none_is_refused_before_a_log_is_read(
+    tmp_path: Path, log: Path, url: str
+) -> None:
+    _, err = triage(tmp_path, "--model", "openai:x", "--base-url", url, log, code=2)
+    (line,) = err
+    assert line.startswith(f"boyd: openai:x: the base URL {url!r} ")
+    assert "one looks like http://localhost:8000/v1" in line
+    assert [path.name for path in tmp_path.iterdir()] == [log.name]
+
+
 def test_an_incident_that_is_not_there_is_an_error(tmp_path: Path, log: Path) -> None:
     triage(tmp_path, log, code=0)
     done = subprocess.run(
