@@ -21,10 +21,11 @@ from .beat import Beat, LinesRead
 from .checks import check_folder, check_members, check_numbers, provider_for
 from .gather import gather
 from .lead import Picture, lead
+from .outputs import BLOCKLIST, REPORT
 from .remarks import odd_lines
 from .report import Report
 from .report_json import report_json
-from .reports import NAME, write_files
+from .reports import write_files
 from .scout import Rules, scout
 from .sources import Source, expand
 from .spool import Feed
@@ -244,7 +245,7 @@ async def _keep(system: System, report: Report, options: Options) -> bool:
         console.warn(f"the report was not written to {options.out}: {error.strerror or error}")
         console.say(options.hint)
         return False
-    console.say(f"report: {options.out / NAME}.md and .html")
+    console.say(f"report: {options.out / REPORT}.md and .html")
     return True
 
 
@@ -283,7 +284,7 @@ async def _ask(run: Run[Picture], pending: Pending, options: Options) -> None:
         run, pending, options.ask, question=question, tools=tools
     )
     if approved:
-        console.say(f"{call.arguments.get('address')} was added to {options.out / 'blocklist.txt'}")
+        console.say(f"{call.arguments.get('address')} was added to {options.out / BLOCKLIST}")
 
 
 def _count_lines(source: Source) -> int | None:

@@ -250,6 +250,18 @@ def test_facts_of_the_triage_read_as_sentences(tmp_path: Path) -> None:
     assert "line 0" not in report
 
 
+def test_a_folder_with_the_reports_of_an_earlier_run_is_read_as_before(tmp_path: Path) -> None:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    (folder / "app.log").write_text(LOG)
+    triage(folder, ".", code=0)
+    page = (folder / "triage-report.html").read_text()
+    out, err = triage(folder, ".", "--resume", code=0)
+    assert "60 lines of 1 source" in out
+    assert "triage-report.json: written by triage itself; skipped" in err
+    assert (folder / "triage-report.html").read_text() == page
+
+
 # ------------------------------------------------------------------ asked for what cannot be
 def test_a_resume_with_other_sources_is_refused_and_one_of_a_finished_run_says_so(
     tmp_path: Path, log: Path
