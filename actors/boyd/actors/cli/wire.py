@@ -35,6 +35,8 @@ def lock(*target: str, file: Path = Path("boyd-wire.lock"), force: bool = False)
     layouts = layouts_of(cls for cls in tagged_messages() if _is_theirs(cls, modules))
     if not any(one.kind == "message" for one in layouts):
         raise UsageError(f"{_typed(targets)} defines no message with a tag")
+    if file.exists() and not file.is_file():  # it may have no end
+        raise UsageError(f"{file} is not a file")
     before = file.read_text("utf-8") if file.exists() else None
     changes = () if before is None or force else breaking_changes(parse_lock(before), layouts)
     if changes:
@@ -44,7 +46,7 @@ def lock(*target: str, file: Path = Path("boyd-wire.lock"), force: bool = False)
         return 2
     text = format_lock(layouts)
     if text != before:
-        file.write_text(text, "utf-8", newline="\n")
+        _write(file, text)
     say(f"{file}: {_counted(layouts)}{', as before' if text == before else ''}")
     return 0
 
@@ -53,6 +55,13 @@ WIRE: Final = {"lock": lock}
 """The commands of `boyd wire`."""
 
 WIRE_ABOUT: Final = "Keep the wire format of your messages what it was.\n"
+
+
+def _write(file: Path, text: str) -> None:
+    try:
+        file.write_text(text, "utf-8", newline="\n")
+    except OSError as error:
+        raise UsageError(f"{file} cannot be written: {error.strerror or error}") from None
 
 
 def _is_theirs(cls: type, modules: Collection[str]) -> bool:
