@@ -15,6 +15,7 @@ from .generate import Truth, generate
 from .report import Report
 from .score import score
 from .sources import SourceError, expand
+from .text import counted
 from .view import SwarmView
 
 FOLDER: Final = Path("boyd-demo")
@@ -42,7 +43,8 @@ async def demo(*, seed: int = 7, lines: int = 120_000, out: Path = FOLDER) -> in
         truth = await system.offload(generate, seed, lines, logs)
         sources = expand([str(logs)]).sources
         console.say(
-            f"{truth.lines:,} generated lines, {len(sources)} sources, no key, no network; decisions by rules"
+            f"{counted(truth.lines, 'generated line')}, {counted(len(sources), 'source')}, "
+            "no key, no network; decisions by rules"
         )
         thread = await free_thread(system, "demo", resume=False)
         options = Options(
@@ -77,7 +79,7 @@ def _tell_score(report: Report, truth: Truth) -> None:
     )
     console.say(
         f"score: planted {result.planted}, found {result.found}, false alarms {len(result.false_alarms)}; "
-        f"{truth.lines:,} lines {once}"
+        f"{counted(truth.lines, 'line')} {once}"
     )
     for missed in result.missed:
         console.say(f"  missed: {missed}")

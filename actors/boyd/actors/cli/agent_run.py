@@ -26,6 +26,7 @@ from boyd.actors.cli.visible import shortened
 from boyd.actors.conversation.artifacts import Event, TextDelta, ToolResult
 from boyd.actors.events import Call, Notice, Pending, ToolFinished, ToolStarted, TurnComplete
 from boyd.actors.ooda.cycle import CycleComplete, PhaseStarted
+from boyd.actors.plural import counted
 from boyd.actors.runs.result import Result
 from boyd.actors.runs.run import Run
 from boyd.actors.runs.runnable import Runnable
@@ -162,16 +163,13 @@ async def _show_open_questions(watched: Watched, system: System) -> None:
 
 def usage_text(used: Used) -> str:
     """`2 steps, 1 call, 153 tokens, 0.4 s`; what was not used is left out."""
-    parts = [_count(used.steps, "step"), _count(used.calls, "call"), _count(used.tokens, "token")]
+    figures = {"steps": used.steps, "calls": used.calls, "tokens": used.tokens}
+    parts = [counted(figure, name) for name, figure in figures.items() if figure]
     if used.money:
         parts.append(f"${used.money:.4f}")
     if used.unmetered:
-        parts.append(f"{_count(used.unmetered, 'step')} of unknown size")
-    return ", ".join([*filter(None, parts), f"{used.seconds:.1f} s"])
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number:,} {thing}{'' if number == 1 else 's'}" if number else ""
+        parts.append(f"{counted(used.unmetered, 'steps')} of unknown size")
+    return ", ".join([*parts, f"{used.seconds:.1f} s"])
 
 
 def call_text(call: Call) -> str:

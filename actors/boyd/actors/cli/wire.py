@@ -9,6 +9,7 @@ from typing import Final
 from boyd.actors.cli.output import say, warn
 from boyd.actors.cli.problems import UsageError
 from boyd.actors.cli.targets import Target, load, parse_target
+from boyd.actors.plural import counted
 from boyd.runtime.wire_layout import Layout, layouts_of, tagged_messages
 from boyd.runtime.wire_lock import breaking_changes, format_lock, parse_lock
 
@@ -78,5 +79,4 @@ def _typed(targets: Sequence[Target]) -> str:
 
 
 def _counted(layouts: Sequence[Layout]) -> str:
-    count = sum(one.kind == "message" for one in layouts)
-    return f"{count} message{'' if count == 1 else 's'}"
+    return counted(sum(one.kind == "message" for one in layouts), "messages")
