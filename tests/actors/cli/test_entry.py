@@ -130,6 +130,18 @@ def test_what_to_type_next_is_boyd_however_it_was_called(
     assert program() == typed
 
 
+def test_a_program_outside_the_folder_is_called_by_its_whole_path(
+    monkeypatch: pytest.MonkeyPatch, folder: Path
+) -> None:
+    """`../../../bin/boyd` would have to be counted."""
+    (folder / "bin").mkdir()
+    (folder / "bin/boyd").touch()
+    (folder / "deep").mkdir()
+    monkeypatch.chdir(folder / "deep")
+    monkeypatch.setattr(sys, "argv", ["../bin/boyd"])
+    assert program() == str(folder / "bin/boyd")
+
+
 INTERRUPTED_IMPORT = """
 import sys
 from boyd.__main__ import main
