@@ -10,13 +10,15 @@ import trio
 from boyd.actors.cli import console
 from boyd.runtime import System, open_system
 
-from .command import SWARM, Options, free_thread, watch
+from .command import free_thread
 from .generate import Truth, generate
 from .report import Report
 from .score import score
 from .sources import SourceError, expand
+from .swarm import SWARM, Options
 from .text import counted
 from .view import SwarmView
+from .watch import watch
 
 FOLDER: Final = Path("boyd-demo")
 _VICTIM: Final = "auth.log"

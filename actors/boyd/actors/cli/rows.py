@@ -99,7 +99,7 @@ def totals(rows: Sequence[Row], unit: str, rate: float) -> str:
 
 def _states(rows: Sequence[Row]) -> list[str]:
     """How many are at work, done and failed; nothing where all are done, which the rows show."""
-    counts = Counter(row.state for row in rows)
+    counts = Counter[str](row.state for row in rows)
     if counts["done"] == len(rows):
         return []
     said = {"running": "at work", "done": "done", "failed": "failed"}
