@@ -38,10 +38,13 @@ def sum_up(report: Report, options: Options, view: SwarmView, *, finished: bool)
     if report.pending:
         blocks = f"{counted(len(report.pending), 'block')} waiting for approval"
         approve = f"{console.program()} approve {options.thread}{_ledger(options)}"
-        kept = options.ledger != "memory:"
-        say(f"{blocks}: {approve}" if kept else f"{blocks}, and forgotten with this ledger")
+        say(
+            f"{blocks}: {approve}"
+            if _is_kept(options)
+            else f"{blocks}, and forgotten with this ledger"
+        )
     if not finished:
-        say(options.hint)
+        say(_what_next(options))
 
 
 async def keep(system: System, report: Report, options: Options) -> bool:
@@ -50,10 +53,20 @@ async def keep(system: System, report: Report, options: Options) -> bool:
         await system.offload(write_files, report, options.out)
     except OSError as error:
         console.warn(f"the report was not written to {options.out}: {error.strerror or error}")
-        console.say(options.hint)
+        console.say(_what_next(options))
         return False
     console.say(f"report: {options.out / REPORT}.md and .html")
     return True
+
+
+def _what_next(options: Options) -> str:
+    if _is_kept(options):
+        return options.hint
+    return "the ledger was in memory and is gone: only a run with another can be gone on with"
+
+
+def _is_kept(options: Options) -> bool:
+    return options.ledger != "memory:"
 
 
 def _by_error(failed: Mapping[str, str]) -> dict[str, list[str]]:

@@ -224,6 +224,9 @@ def test_a_report_without_room_is_told_and_leaves_no_pieces(tmp_path: Path, log:
     )
     assert "60 lines of 1 source" in out
     assert err[-1] == "the report was not written to out: File too large"
+    assert out.splitlines()[-1] == (
+        "the ledger was in memory and is gone: only a run with another can be gone on with"
+    )
     assert not list((tmp_path / "out").glob(".triage*"))
 
 
