@@ -85,8 +85,14 @@ def test_a_number_with_which_nothing_can_be_done_is_refused(
         check_numbers(batch=batch, max_steps=max_steps, max_money=max_money)
 
 
-def test_the_smallest_numbers_are_taken() -> None:
-    check_numbers(batch=1, max_steps=1, max_money=0.01)
+@pytest.mark.parametrize("max_money", [None, 0.01])
+def test_the_smallest_numbers_are_taken(max_money: float | None) -> None:
+    refused: list[UsageError] = []
+    try:
+        check_numbers(batch=1, max_steps=1, max_money=max_money)
+    except UsageError as error:
+        refused.append(error)
+    assert refused == []
 
 
 def test_a_batch_of_no_lines_is_one_sentence_and_exit_code_2(tmp_path: Path, log: Path) -> None:
