@@ -82,7 +82,13 @@ def test_neither_import_loads_the_extra() -> None:
         (["show", "x"], "there is no ledger in this folder"),
         (["threads", "--ledger", "sqlite:none.db"], "there is no ledger none.db"),
         (["threads", "--ledger", "none"], "write sqlite:PATH or memory:"),
-        (["threads", "--ledger", "memory:"], "memory: is no ledger to read from"),
+        *(
+            (
+                [*words, "--ledger", "memory:"],
+                "memory: is no ledger to read from: it ends with its program",
+            )
+            for words in (["threads"], ["show", "x"], ["approve", "x"])
+        ),
         (["threads", "--frob"], "Unknown option"),
         (["show", "x", "--after", "y"], "--after"),
     ],

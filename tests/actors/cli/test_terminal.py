@@ -176,14 +176,24 @@ def test_an_agent_that_is_left_without_an_answer_is_paused(folder: Path) -> None
     assert (code, out) == (0, "Done: refunded 9.5 for 7\n")
 
 
-def test_what_is_said_after_ctrl_c_at_a_question_begins_a_line(folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("sqlite:boyd.db", "what was done stands in thread desk-1; go on: "),
+        ("memory:", "what was done is gone with its ledger, which was in memory"),
+    ],
+)
+def test_what_is_said_after_ctrl_c_at_a_question_begins_a_line_and_is_true(
+    address: str, said: str, folder: Path
+) -> None:
     """The question stands on a line of its own."""
     (folder / "desk.py").write_text(DESK)
-    with Terminal("run", "desk.py", "Order 7 came broken.", cwd=folder) as terminal:
+    words = ("run", "desk.py", "Order 7 came broken.", "--ledger", address)
+    with Terminal(*words, cwd=folder) as terminal:
         terminal.wait_for("[y/N] ")
         terminal.interrupt()
         assert terminal.wait() == 130
-        assert "\nwhat was done stands in thread desk-1" in terminal.text
+        assert f"\n{said}" in terminal.text
 
 
 def test_an_ooda_agent_is_answered_beside_its_work(folder: Path) -> None:

@@ -14,8 +14,8 @@ from boyd.actors.budget import Used
 from boyd.actors.cli.approvals import settle_at_terminal
 from boyd.actors.cli.definitions import tools_of
 from boyd.actors.cli.json_form import json_tree
-from boyd.actors.cli.ledgers import ledger_option
-from boyd.actors.cli.open_questions import numbered_questions
+from boyd.actors.cli.ledgers import is_kept, ledger_option
+from boyd.actors.cli.open_questions import Numbered, numbered_questions
 from boyd.actors.cli.output import emit, say, warn, write
 from boyd.actors.cli.program import program
 from boyd.actors.cli.prompt import can_ask, described
@@ -84,13 +84,19 @@ async def watch(watched: Watched, system: System) -> int:
         if not ended:
             shown.end_line()
             if shown.began:
-                warn(f"what was done stands in thread {watched.thread}; go on: {watched.again}")
+                warn(_what_is_left(watched))
     if result is not None:
         _show_result(watched, result, shown)
     await _show_open_questions(watched, system)
     if result is not None:
         warn(f"{watched.thread}: {usage_text(result.usage)}")
     return 0 if result is not None and result.status == "done" else PAUSED
+
+
+def _what_is_left(watched: Watched) -> str:
+    if not is_kept(watched.address):
+        return "what was done is gone with its ledger, which was in memory"
+    return f"what was done stands in thread {watched.thread}; go on: {watched.again}"
 
 
 async def _read(run: Run[Any], tools: Iterable[AnyTool], shown: _Shown) -> Result[Any] | None:
@@ -154,11 +160,17 @@ async def _show_open_questions(watched: Watched, system: System) -> None:
     for one in await numbered_questions(system.ledger, watched.thread):
         if one.question.is_open:
             warn(f"waits for an approval: {described(one.question.asked.pending)}")
-            warn(
-                f"  {program()} approve {watched.thread} {one.number}{ledger_option(watched.address)}"
-            )
-            if one.question.asked.waits:
-                warn(f"  {watched.again}")
+            for line in _ways_to_answer(watched, one):
+                warn(f"  {line}")
+
+
+def _ways_to_answer(watched: Watched, one: Numbered) -> list[str]:
+    """The commands for it, where there will be a ledger that has the question."""
+    if not is_kept(watched.address):
+        return ["and is forgotten with this ledger"]
+    option = ledger_option(watched.address)
+    approve = f"{program()} approve {watched.thread} {one.number}{option}"
+    return [approve, watched.again] if one.question.asked.waits else [approve]
 
 
 def usage_text(used: Used) -> str:
