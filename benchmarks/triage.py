@@ -14,11 +14,11 @@ import trio
 
 from benchmarks.rows import Row, growth_exponent, rate
 from boyd.runtime import open_system
-from examples.triage.command import Options, swarm_of
 from examples.triage.gather import gather
 from examples.triage.generate import generate
 from examples.triage.pipeline import analyse
 from examples.triage.sources import expand
+from examples.triage.swarm import Options, swarm_of
 
 __all__ = ["run"]
 

@@ -10,12 +10,15 @@ import trio
 from boyd.actors.cli import console
 from boyd.runtime import System, open_system
 
-from .command import SWARM, Options, free_thread, watch
+from .command import free_thread
 from .generate import Truth, generate
 from .report import Report
 from .score import score
 from .sources import SourceError, expand
+from .swarm import SWARM, Options
+from .text import counted
 from .view import SwarmView
+from .watch import watch
 
 FOLDER: Final = Path("boyd-demo")
 _VICTIM: Final = "auth.log"
@@ -42,7 +45,8 @@ async def demo(*, seed: int = 7, lines: int = 120_000, out: Path = FOLDER) -> in
         truth = await system.offload(generate, seed, lines, logs)
         sources = expand([str(logs)]).sources
         console.say(
-            f"{truth.lines:,} generated lines, {len(sources)} sources, no key, no network; decisions by rules"
+            f"{counted(truth.lines, 'generated line')}, {counted(len(sources), 'source')}, "
+            "no key, no network; decisions by rules"
         )
         thread = await free_thread(system, "demo", resume=False)
         options = Options(
@@ -77,7 +81,7 @@ def _tell_score(report: Report, truth: Truth) -> None:
     )
     console.say(
         f"score: planted {result.planted}, found {result.found}, false alarms {len(result.false_alarms)}; "
-        f"{truth.lines:,} lines {once}"
+        f"{counted(truth.lines, 'line')} {once}"
     )
     for missed in result.missed:
         console.say(f"  missed: {missed}")

@@ -52,17 +52,18 @@ def report_html(report: Report) -> str:
 
 
 def _cards(report: Report) -> str:
-    cells = [("lines", f"{report.lines:,}", ""), ("sources", f"{len(report.sources):,}", "")]
-    cells += [
-        (severity, f"{report.of_severity(severity):,}", severity)
+    cards = [_card(report.lines, "line"), _card(len(report.sources), "source")]
+    cards += [
+        _card(report.of_severity(severity), severity, severity, kind=severity)
         for severity in reversed(SEVERITIES)
         if report.of_severity(severity)
     ]
-    shown = "".join(
-        f'<div class="card {kind}"><b>{value}</b><span>{escape(name)}</span></div>'
-        for name, value, kind in cells
-    )
-    return f'<div class="cards">{shown}</div>'
+    return f'<div class="cards">{"".join(cards)}</div>'
+
+
+def _card(count: int, noun: str, plural: str = "", *, kind: str = "") -> str:
+    value, _, name = counted(count, noun, plural).partition(" ")
+    return f'<div class="card {kind}"><b>{value}</b><span>{escape(name)}</span></div>'
 
 
 def _notices(report: Report) -> list[str]:

@@ -2,18 +2,16 @@
 
 import json
 from pathlib import Path
-from typing import Final
 
 from boyd.actors import Blackboard, Effect, tool
 from boyd.runtime import Context
 
 from .gather import gather
+from .outputs import REPORT
 from .report import Report
 from .report_html import report_html
 from .report_json import report_json
 from .report_md import report_md
-
-NAME: Final = "triage-report"
 
 
 @tool(effect=Effect.IDEMPOTENT)
@@ -22,7 +20,7 @@ async def write_report(ctx: Context, folder: str) -> str:
     board = Blackboard.of(ctx)
     report = await gather(board.ledger, board.thread)
     await ctx.system.offload(write_files, report, Path(folder))
-    return str(Path(folder) / f"{NAME}.html")
+    return str(Path(folder) / f"{REPORT}.html")
 
 
 def write_files(report: Report, folder: Path) -> None:
@@ -38,9 +36,9 @@ def write_files(report: Report, folder: Path) -> None:
     }
     folder.mkdir(parents=True, exist_ok=True)
     for suffix, text in forms.items():
-        fresh = folder / f".{NAME}{suffix}.new"
+        fresh = folder / f".{REPORT}{suffix}.new"
         try:
             fresh.write_text(text, encoding="utf-8")
-            fresh.replace(folder / f"{NAME}{suffix}")
+            fresh.replace(folder / f"{REPORT}{suffix}")
         finally:
             fresh.unlink(missing_ok=True)

@@ -11,6 +11,8 @@ import attrs
 
 from boyd.runtime import BoydError, failure
 
+from .outputs import is_own
+
 Kind = Literal["text", "gzip", "stdin"]
 
 Fault = Literal[
@@ -19,6 +21,7 @@ Fault = Literal[
     "unreadable",
     "no-logs",
     "binary",
+    "no-gzip",
     "broken-gzip",
     "vanished",
     "replaced",
@@ -90,7 +93,8 @@ def expand(arguments: Iterable[str], *, spool: str = "") -> Expanded:
         spool: the file to which standard input is copied; needed when `-` is among the arguments.
 
     Raises:
-        SourceError: an argument is missing, unreadable, empty or binary, or a folder has no logs.
+        SourceError: an argument is missing, unreadable, empty, binary or not what its name says, or
+            a folder has no logs.
     """
     found: dict[str, Source] = {}
     skipped: list[Skipped] = []
@@ -129,6 +133,9 @@ def _folder(folder: Path, skipped: list[Skipped]) -> Iterator[Source]:
         inner = path.relative_to(folder).parts
         if any(part.startswith(".") for part in inner):
             continue
+        if is_own(path.name):
+            skipped.append(Skipped(path=str(path), reason="written by triage itself"))
+            continue
         if _PAPER.fullmatch(path.name) or not _LOG_NAME.fullmatch(path.name):
             skipped.append(Skipped(path=str(path), reason="not named like a log"))
             continue
@@ -156,7 +163,7 @@ def _files(folder: Path, skipped: list[Skipped]) -> list[Path]:
 
 
 def _kind(path: Path, name: str) -> Kind:
-    """Tell text from gzip by the first bytes, and refuse what is neither."""
+    """Tell text from gzip by the first bytes, and refuse what is neither, or is misnamed."""
     try:
         with path.open("rb") as stream:
             head = stream.read(_HEAD)
@@ -167,6 +174,9 @@ def _kind(path: Path, name: str) -> Kind:
     if head.startswith(b"\x1f\x8b"):
         return "gzip"
     check_text(head, name)
+    if path.suffix.lower() == ".gz":
+        reason = "is named .gz but is plain text, not gzip; rename it to have it read as that"
+        raise SourceError(source=name, fault="no-gzip", reason=reason)
     return "text"
 
 

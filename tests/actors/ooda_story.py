@@ -167,6 +167,35 @@ def make_ooda(  # a story is told in one piece
     return Story(ooda, counted, pay)
 
 
+# ------------------------------------------------------------------ the smallest one
+async def as_it_is(n: int) -> int:
+    """A facet without a view of its own."""
+    return n
+
+
+async def first_reading(readings: Sequence[int]) -> int:
+    return readings[0]
+
+
+def decided(*wanted: Call, tools: Sequence[AnyTool]) -> Ooda[None, int]:
+    """Its only cycle sees nothing of note, decides on these calls, and stops."""
+
+    async def observe() -> int:
+        return 1
+
+    async def decide(_n: int) -> Decision:
+        return Decision(calls=wanted, stop=True)
+
+    return Ooda(
+        observe=observe,
+        facets=[as_it_is],
+        synthesize=first_reading,
+        decide=decide,
+        tools=tools,
+    )
+
+
+# ------------------------------------------------------------------ a model that decides
 def deciding_model(*, cycles: int = 3) -> ScriptedModel:
     """Reports and pays what the cycle's question is about, whoever asks and however often. It never stops by itself."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,8 +9,7 @@ import trio
 
 from boyd.actors.agent import Agent
 from boyd.actors.events import Approve, Pending, Reject, ToolFinished, ToolStarted
-from boyd.actors.ooda.agent import Ooda
-from boyd.actors.ooda.cycle import CycleComplete, Decision
+from boyd.actors.ooda.cycle import CycleComplete
 from boyd.actors.runs.result import RunPaused
 from boyd.actors.testing import calls, says
 from boyd.actors.tools.approvals import settle
@@ -26,7 +24,7 @@ from boyd.runtime import (
     open_system,
 )
 
-from .ooda_story import make_ooda
+from .ooda_story import decided, make_ooda
 from .stories import (
     Tools,
     asks_for,
@@ -310,21 +308,7 @@ async def test_d36_what_was_approved_and_made_is_not_made_by_an_act_that_starts_
         await ctx.sleep(10)
         return "waited"
 
-    async def observe() -> int:
-        return 1
-
-    async def facet(n: int) -> int:
-        return n
-
-    async def merge(readings: Sequence[int]) -> int:
-        return readings[0]
-
-    async def decide(_n: int) -> Decision:
-        return Decision(calls=[wait.call(), drop.call()], stop=True)
-
-    ooda: Ooda[None, int] = Ooda(
-        observe=observe, facets=[facet], synthesize=merge, decide=decide, tools=[wait, drop]
-    )
+    ooda = decided(wait.call(), drop.call(), tools=[wait, drop])
     async with open_system() as system, ooda.open_run(None, system=system, thread="t") as run:
         crashed = False
         async for event in run:
@@ -409,21 +393,7 @@ async def test_an_approved_tool_finds_the_blackboard_of_its_run() -> None:
         boards.append(Blackboard.of(ctx).thread)
         return "blocked"
 
-    async def observe() -> int:
-        return 1
-
-    async def facet(n: int) -> int:
-        return n
-
-    async def merge(readings: list[int]) -> int:
-        return sum(readings)
-
-    async def decide(_view: int) -> Decision:
-        return Decision(calls=[block.call()], stop=True)
-
-    ooda: Ooda[None, int] = Ooda(
-        observe=observe, facets=[facet], synthesize=merge, decide=decide, tools=[block]
-    )
+    ooda = decided(block.call(), tools=[block])
     async with open_system() as system:
         await ooda.run(None, system=system, thread="t")
         assert await settle(system, "t!1.0", Approve(), block) == "blocked"

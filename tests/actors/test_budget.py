@@ -102,7 +102,7 @@ def test_a_cap_that_cannot_be_measured_ends_the_run_and_no_other_does() -> None:
     capped, _ = spending(Budget(tokens=1000))
     capped.reserve_step(MINI)
     capped.record_usage(MINI, None)
-    with pytest.raises(BudgetExceeded, match="1 of 1 replies came without usage"):
+    with pytest.raises(BudgetExceeded, match="1 of 1 reply came without usage"):
         capped.check()
     free, _ = spending(Budget())
     free.reserve_step(MINI)

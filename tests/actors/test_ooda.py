@@ -31,7 +31,7 @@ from boyd.runtime.codec import codec_for
 from boyd.runtime.ledger import AnyTip
 from boyd.runtime.ledger.memory import _MemoryLedger
 
-from .ooda_story import OodaOptions, Sample, View, make_ooda
+from .ooda_story import OodaOptions, Sample, View, as_it_is, decided, first_reading, make_ooda
 from .stories import decisions, entries_of, events_of
 
 
@@ -275,17 +275,11 @@ async def test_history_is_bounded() -> None:
         )
         return cycle.number
 
-    async def facet(n: int) -> int:
-        return n
-
-    async def merge(readings: Sequence[int]) -> int:
-        return readings[0]
-
     async def decide(n: int) -> Decision:
         return Decision(stop=n == 6)
 
     ooda: Ooda[None, int] = Ooda(
-        observe=observe, facets=[facet], synthesize=merge, decide=decide, remember=3
+        observe=observe, facets=[as_it_is], synthesize=first_reading, decide=decide, remember=3
     )
     await ooda.run(None)
     assert lengths == [0, 1, 2, 3, 3, 3]
@@ -308,22 +302,8 @@ async def test_g_a_act_may_be_replaced() -> None:
 
 
 async def test_bad_calls_of_a_decision_fail_by_themselves() -> None:
-    async def observe() -> int:
-        return 1
-
-    async def facet(n: int) -> int:
-        return n
-
-    async def merge(readings: Sequence[int]) -> int:
-        return readings[0]
-
-    async def decide(_n: int) -> Decision:
-        return Decision(calls=[Call("nothing"), Call("report", {"n": "x"})], stop=True)
-
-    ooda: Ooda[None, int] = Ooda(
-        observe=observe, facets=[facet], synthesize=merge, decide=decide,
-        tools=make_ooda().ooda.tools,
-    )  # fmt: skip
+    wrong = [Call("nothing"), Call("report", {"n": "x"})]
+    ooda = decided(*wrong, tools=make_ooda().ooda.tools)
     async with ooda.open_run(None) as run:
         [done] = [event async for event in run if isinstance(event, CycleComplete)]
     assert [one.status for one in done.actions] == ["failed", "failed"]
@@ -336,21 +316,7 @@ async def test_what_came_of_many_loud_actions_fits_into_one_entry() -> None:
         """Shout."""
         return "x" * 49_000
 
-    async def observe() -> int:
-        return 1
-
-    async def facet(n: int) -> int:
-        return n
-
-    async def merge(readings: Sequence[int]) -> int:
-        return readings[0]
-
-    async def decide(_n: int) -> Decision:
-        return Decision(calls=[shout.call(n=n) for n in range(40)], stop=True)
-
-    ooda: Ooda[None, int] = Ooda(
-        observe=observe, facets=[facet], synthesize=merge, decide=decide, tools=[shout]
-    )
+    ooda = decided(*[shout.call(n=n) for n in range(40)], tools=[shout])
     async with ooda.open_run(None) as run:
         [done] = [event async for event in run if isinstance(event, CycleComplete)]
     assert 9_000 < len(done.actions[39].content) < 10_500
@@ -423,17 +389,11 @@ async def test_a_resume_needs_an_input_that_has_no_wire_form_again() -> None:
         async def __call__(self) -> int:
             return 1
 
-    async def facet(n: int) -> int:
-        return n
-
-    async def merge(readings: Sequence[int]) -> int:
-        return readings[0]
-
     async def decide(_n: int) -> Decision:
         return Decision(stop=True)
 
     ooda: Ooda[Handle, int] = Ooda(
-        observe=Observe, facets=[facet], synthesize=merge, decide=decide, name="handler"
+        observe=Observe, facets=[as_it_is], synthesize=first_reading, decide=decide, name="handler"
     )
     async with open_system() as system:
         await ooda.run(Handle(), system=system, thread="t")

@@ -68,6 +68,14 @@ async def blocks_of(model: Provider) -> list[Artifact]:
     return [*blocks, *accumulator.finish()]
 
 
+async def everybody_has_left(server: ChatServer) -> bool:
+    """Whether the server soon sees every connection closed."""
+    with trio.move_on_after(5):
+        while server.open_connections:
+            await trio.lowlevel.checkpoint()
+    return not server.open_connections
+
+
 async def failure_of(model: Provider) -> ModelError:
     with trio.fail_after(10), pytest.raises(ModelError) as caught:
         await blocks_of(model)
@@ -106,23 +114,26 @@ async def test_g20_leaving_the_block_hangs_up_before_control_returns() -> None:
         async with model.open_stream(HELLO) as stream:
             for _ in range(5):
                 assert await stream.receive() == TextDelta(text="x")
-        with trio.fail_after(2):
-            await server.hung_up.wait()
+            assert not server.hung_up.is_set()
+        assert await everybody_has_left(server)
+        assert server.hung_up.is_set()
 
 
 @pytest.mark.parametrize("way", ["exception", "cancelled in receive", "cancelled elsewhere"])
 async def test_b39_every_way_out_hangs_up(way: str) -> None:
     async with serving(events(chunk({"content": "x"}), stall=True)) as (model, server):
-        with trio.move_on_after(0.05), suppress(ZeroDivisionError):
+        with trio.move_on_after(0.05) as scope, suppress(ZeroDivisionError):
             async with model.open_stream(HELLO) as stream:
                 await stream.receive()
+                assert not server.hung_up.is_set()
                 if way == "exception":
                     raise ZeroDivisionError
                 if way == "cancelled in receive":
                     await stream.receive()
                 await trio.sleep_forever()
-        with trio.fail_after(2):
-            await server.hung_up.wait()
+        assert scope.cancelled_caught is (way != "exception")
+        assert await everybody_has_left(server)
+        assert server.hung_up.is_set()
 
 
 async def test_b39_ten_readers_that_go_away_leave_nothing_behind() -> None:
@@ -137,9 +148,8 @@ async def test_b39_ten_readers_that_go_away_leave_nothing_behind() -> None:
         async with trio.open_nursery() as nursery:
             for _ in range(10):
                 nursery.start_soon(one)
-        with trio.fail_after(5):
-            while server.open_connections:
-                await trio.lowlevel.checkpoint()
+        assert await everybody_has_left(server)
+        assert len(server.requests) == 10
 
 
 async def test_b39_cancelled_at_every_checkpoint_nothing_is_left_open() -> None:
@@ -351,10 +361,51 @@ async def test_nobody_listens() -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["ftp://localhost/v1", "localhost:8000", "http://", "http://:80", ""]
+    ("url", "says"),
+    [
+        ("ftp://localhost/v1", "'ftp://localhost/v1' does not begin with http:// or https://"),
+        ("localhost:8000", "'localhost:8000' does not begin with http:// or https://"),
+        ("http:/localhost/v1", "'http:/localhost/v1' does not begin with http:// or https://"),
+        ("http://", "'http://' names no host"),
+        ("http://:80", "'http://:80' names no host"),
+        ("http://a b/v1", "'http://a b/v1' has a space or a control character in it"),
+        ("http://localhost:x/v1", "'http://localhost:x/v1' has no legible host and port"),
+        ("http://localhost:99999/v1", "'http://localhost:99999/v1' has no legible host and port"),
+        ("http://localhost:0/v1", "'http://localhost:0/v1' has port 0"),
+        ("http://[::1/v1", "'http://[::1/v1' has no legible host and port"),
+        ("", "'' is empty"),
+        (f"ftp://u:{CANARY}@h/v1?k={CANARY}", "'ftp://h/v1' does not begin with"),
+        (f"http://u:{CANARY}/@h/v1", "'http://h/v1' has no legible host and port"),
+        (f"u:{CANARY}@h/v1", "'h/v1' does not begin with"),
+    ],
 )
-async def test_an_address_that_is_none(url: str) -> None:
-    assert (await failure_of(OpenAI("m", base_url=url, api_key="k"))).code == "bad_url"
+async def test_an_address_that_is_none_is_refused_in_words_before_a_request(
+    url: str, says: str
+) -> None:
+    model = OpenAI("m", base_url=url, api_key="k")
+    error = await failure_of(model)
+    with pytest.raises(ModelError) as checked:
+        model.check()
+    assert str(checked.value) == str(error)
+    assert error.code == "bad_url"
+    assert str(error).startswith(f"openai:m: the base URL {says}")
+    assert str(error).endswith(
+        "one looks like http://localhost:8000/v1 or https://models.example.org/v1"
+    )
+
+
+@pytest.mark.parametrize(
+    "url",
+    [" http://localhost/v1 ", "HTTPS://h", "http://[::1]:1/v1", "http://u:p@h:65535/a%20b"],
+)
+async def test_an_address_to_which_a_request_could_go_is_asked(url: str) -> None:
+    seen: list[Post] = []
+    post = memory_post([b"data: [DONE]\n\n"], seen=seen)
+    model = OpenAI("m", base_url=url, api_key="k", post=post)
+    model.check()
+    async with model.open_stream(HELLO) as stream:
+        await stream.aclose()
+    assert [one.url for one in seen] == [f"{url.strip()}/chat/completions"]
 
 
 # ------------------------------------------------------------------ slowness

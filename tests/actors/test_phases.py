@@ -147,7 +147,7 @@ MISTAKES: list[tuple[dict[str, Any], str]] = [
     ({"facets": [AsyncRecall]}, r"facet asyncrecall: `recall` must be a plain `def`"),
     (
         {"facets": [ShortRecall]},
-        r"facet shortrecall: `recall` is told its 1 inputs and its product",
+        r"facet shortrecall: `recall` is told its 1 input and its product",
     ),
     ({"facets": [of_other]}, r"facet of_other takes Other, but observe returns Sample"),
     ({"facets": [words]}, r"synthesize takes float, but facet words returns str"),

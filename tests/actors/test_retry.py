@@ -152,8 +152,22 @@ async def test_o43_a_failure_before_anything_was_seen_is_tried_again_with_a_noti
     assert await said(model, notices) == "at last"
     assert len(model.requests) == 3
     assert [notice.severity for notice in notices] == [Severity.WARN, Severity.WARN]
-    assert notices[0].content == "Retrying (1/2): scripted: the script fails with 503"
+    assert [notice.content for notice in notices] == [
+        "Retrying (1/2) in 0.3 s after 503: scripted: the script fails with 503",
+        "Retrying (2/2) in 2.8 s after 429: scripted: the script fails with 429",
+    ]
     assert 2.25 <= trio.current_time() - began < 4
+
+
+async def test_of_a_long_notice_only_the_providers_words_are_cut(autojump_clock: MockClock) -> None:
+    model = ScriptedModel(fails(503, message="word " * 200), fails(503), says("at last"))
+    notices: list[Notice] = []
+    await said(model, notices)
+    long, short = (notice.content for notice in notices)
+    assert long.startswith("Retrying (1/2) in 0.3 s after 503: ")
+    assert long.endswith("word word…")
+    assert len(long) == 300
+    assert not short.endswith("…")
 
 
 async def test_o43_after_the_first_delta_nothing_is_tried_again(autojump_clock: MockClock) -> None:

@@ -44,6 +44,18 @@ from .stories import (
     turns_of,
 )
 
+OWN_NAMES = (
+    "lead",
+    "lead.2",
+    "lead.10",
+    "start",
+    "members",
+    "finished",
+    "finished.2",
+    "approvals",
+    "supervision",
+)
+
 
 async def test_members_and_lead_meet_on_the_shared_thread(autojump_clock: trio.abc.Clock) -> None:
     swarm, _ = make_swarm(members=3, cycles=4)
@@ -283,11 +295,23 @@ async def test_an_approval_reaches_the_tool_of_the_member_that_asked(
     assert paid == [1]
 
 
-@pytest.mark.parametrize("name", ["lead", "approvals", "supervision", "a/b", ""])
-def test_names_that_a_member_cannot_have_are_refused(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        *((name, "the swarm itself uses that name") for name in OWN_NAMES),
+        *((name, "no name for an actor") for name in ("a/b", "")),
+    ],
+)
+def test_names_that_a_member_cannot_have_are_refused(name: str, why: str) -> None:
     swarm, _ = make_swarm()
-    with pytest.raises(ValueError, match=r"member cannot be called|no name for an actor"):
+    with pytest.raises(ValueError, match=f"^(a member cannot be called )?{name!r}.* {why}"):
         Swarm(members={name: swarm.lead}, lead=swarm.lead)
+
+
+@pytest.mark.parametrize("name", ["lead2", "lead.log", "leads", "finished.log", "starter"])
+def test_names_that_only_look_like_the_swarms_own_are_taken(name: str) -> None:
+    swarm, _ = make_swarm()
+    assert list(Swarm(members={name: swarm.lead}, lead=swarm.lead).members) == [name]
 
 
 def test_a_swarm_needs_members() -> None:

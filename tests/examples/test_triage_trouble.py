@@ -85,8 +85,14 @@ def test_a_number_with_which_nothing_can_be_done_is_refused(
         check_numbers(batch=batch, max_steps=max_steps, max_money=max_money)
 
 
-def test_the_smallest_numbers_are_taken() -> None:
-    check_numbers(batch=1, max_steps=1, max_money=0.01)
+@pytest.mark.parametrize("max_money", [None, 0.01])
+def test_the_smallest_numbers_are_taken(max_money: float | None) -> None:
+    refused: list[UsageError] = []
+    try:
+        check_numbers(batch=1, max_steps=1, max_money=max_money)
+    except UsageError as error:
+        refused.append(error)
+    assert refused == []
 
 
 def test_a_batch_of_no_lines_is_one_sentence_and_exit_code_2(tmp_path: Path, log: Path) -> None:
@@ -224,6 +230,9 @@ def test_a_report_without_room_is_told_and_leaves_no_pieces(tmp_path: Path, log:
     )
     assert "60 lines of 1 source" in out
     assert err[-1] == "the report was not written to out: File too large"
+    assert out.splitlines()[-1] == (
+        "the ledger was in memory and is gone: only a run with another can be gone on with"
+    )
     assert not list((tmp_path / "out").glob(".triage*"))
 
 
@@ -250,6 +259,18 @@ def test_facts_of_the_triage_read_as_sentences(tmp_path: Path) -> None:
     assert "line 0" not in report
 
 
+def test_a_folder_with_the_reports_of_an_earlier_run_is_read_as_before(tmp_path: Path) -> None:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    (folder / "app.log").write_text(LOG)
+    triage(folder, ".", code=0)
+    page = (folder / "triage-report.html").read_text()
+    out, err = triage(folder, ".", "--resume", code=0)
+    assert "60 lines of 1 source" in out
+    assert "triage-report.json: written by triage itself; skipped" in err
+    assert (folder / "triage-report.html").read_text() == page
+
+
 # ------------------------------------------------------------------ asked for what cannot be
 def test_a_resume_with_other_sources_is_refused_and_one_of_a_finished_run_says_so(
     tmp_path: Path, log: Path
@@ -267,6 +288,17 @@ def test_a_resume_with_other_sources_is_refused_and_one_of_a_finished_run_says_s
 def test_a_base_url_without_a_model_is_refused(tmp_path: Path, log: Path) -> None:
     _, err = triage(tmp_path, "--base-url", "http://127.0.0.1:9/v1", log, code=2)
     assert err == ["boyd: --base-url is where a model is: name that too, with --model"]
+
+
+@pytest.mark.parametrize("url", ["localhost:8000/v1", "http://a b/v1", "ftp://h/v1", "http:///v1"])
+def test_a_base_url_that_is_none_is_refused_before_a_log_is_read(
+    tmp_path: Path, log: Path, url: str
+) -> None:
+    _, err = triage(tmp_path, "--model", "openai:x", "--base-url", url, log, code=2)
+    (line,) = err
+    assert line.startswith(f"boyd: openai:x: the base URL {url!r} ")
+    assert "one looks like http://localhost:8000/v1" in line
+    assert [path.name for path in tmp_path.iterdir()] == [log.name]
 
 
 def test_an_incident_that_is_not_there_is_an_error(tmp_path: Path, log: Path) -> None:

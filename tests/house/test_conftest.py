@@ -45,13 +45,15 @@ async def test_trio_is_refused_as_well(loopback_only: list[str]) -> None:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
-async def test_loopback_is_open(host: str) -> None:
+async def test_loopback_is_open(host: str, loopback_only: list[str]) -> None:
     """A test may talk to its own server."""
     [listener] = await trio.open_tcp_listeners(0, host="127.0.0.1")
     async with listener:
         port = listener.socket.getsockname()[1]
-        stream = await trio.open_tcp_stream(host, port)
-        await stream.aclose()
+        async with await trio.open_tcp_stream(host, port) as stream, await listener.accept() as end:
+            await stream.send_all(b"x")
+            assert await end.receive_some() == b"x"
+    assert loopback_only == []
 
 
 @given(number=st.integers())

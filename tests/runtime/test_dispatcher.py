@@ -127,10 +127,13 @@ async def test_a_gate_lets_all_go_and_stays_open() -> None:
 
 async def test_a_cancelled_waiter_leaves_the_gate() -> None:
     gate = Gate(TaskDispatcher())
-    with trio.move_on_after(1):
+    with trio.move_on_after(1) as scope:
         await gate.wait()
+    assert scope.cancelled_caught
     gate.open()
-    await gate.wait()
+    with trio.move_on_after(1) as scope:
+        await gate.wait()
+    assert not scope.cancelled_caught
 
 
 async def test_new_tasks_begin_in_the_order_of_their_start() -> None:

@@ -224,9 +224,10 @@ def test_any_text_is_a_lock_or_unreadable(text: str) -> None:
     """And raises nothing else."""
     for whole in (text, f"wire 1\n{text}", f'wire 1\nmessage "a"\n    {text}'):
         try:
-            parse_lock(whole)
+            layouts = parse_lock(whole)
         except WireLockUnreadable:
             continue
+        assert list(parse_lock(format_lock(layouts))) == list(layouts)
 
 
 # ---------------------------------------------------------------- the decision
@@ -367,8 +368,10 @@ def test_d39_the_check_is_one_line_and_passes_where_nothing_changed(tmp_path: Pa
     """Also where a message is new."""
     lock = tmp_path / "boyd-wire.lock"
     lock.write_text(format_lock(layouts_of([Note])), "utf-8")
+    text = lock.read_text("utf-8")
     check_wire_lock(lock)
     check_wire_lock(str(lock))
+    assert lock.read_text("utf-8") == text
 
 
 def test_the_check_says_what_broke_and_what_to_do(tmp_path: Path) -> None:

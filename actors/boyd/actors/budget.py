@@ -14,6 +14,7 @@ import attrs
 import trio
 
 from boyd.actors.conversation.artifacts import Usage
+from boyd.actors.plural import counted, noun_for
 from boyd.actors.prices import LIST_PRICES, Prices
 from boyd.runtime.errors import BoydError
 from boyd.runtime.failure import failure
@@ -44,7 +45,7 @@ class BudgetExceeded(BoydError, RuntimeError):
 def _said(cap: str, figure: float) -> str:
     if cap == "money":
         return f"${figure:.4f}"
-    return f"{figure:,.10g} {cap.removesuffix('s') if figure == 1 else cap}"
+    return f"{figure:,.10g} {noun_for(figure, cap)}"
 
 
 @attrs.frozen(kw_only=True)
@@ -98,7 +99,7 @@ def exceeded(budget: Budget, used: Used) -> BudgetExceeded | None:
         if limit is not None and used.unmetered:
             why = (
                 f"the cap of {_said(cap, limit)} cannot be kept: "
-                f"{used.unmetered} of {used.steps} replies came without usage figures"
+                f"{used.unmetered} of {counted(used.steps, 'replies')} came without usage figures"
             )
             return BudgetExceeded(cap=cap, limit=limit, used=None, why=why)
     return None

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TextIO
 
 import pytest
 
@@ -45,6 +48,22 @@ async def command(how: str) -> int:
                 raise LedgerUnavailable("the disk is full")
     return 0
 """
+
+
+needs_a_full_disk = pytest.mark.skipif(
+    not Path("/dev/full").exists(), reason="this system has no device that is always full"
+)
+
+
+@contextmanager
+def full_disk() -> Generator[TextIO]:
+    """A stream that takes what is written and then cannot keep it."""
+    stream = Path("/dev/full").open("w")  # noqa: SIM115  # closed below, where it fails again
+    try:
+        yield stream
+    finally:
+        with suppress(OSError):
+            stream.close()
 
 
 @pytest.fixture(autouse=True)
@@ -114,6 +133,32 @@ def test_a_reader_that_leaves_is_no_error(folder: Path) -> None:
     assert process.stderr.read() == ""
     process.stderr.close()
     assert process.wait(30) == 141
+
+
+@needs_a_full_disk
+@pytest.mark.parametrize("how", ["say", "emit", "write", "print"])
+def test_output_for_which_there_is_no_room_is_named(
+    how: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    """The system says only that there is no space, and not where."""
+    (folder / "talks.py").write_text(
+        "from boyd.actors.cli.console import emit, say, write\n"
+        f"async def command() -> None:\n    {how}('words')\n"
+    )
+    with full_disk() as stream:
+        monkeypatch.setattr("sys.stdout", stream)
+        assert main(["run", "talks.py"]) == 2
+    assert capsys.readouterr().err == "boyd: standard output: No space left on device\n"
+
+
+@needs_a_full_disk
+def test_where_nobody_can_be_told_the_exit_code_is_what_it_would_be(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Standard error on a full disk is no error of its own."""
+    with full_disk() as stream:
+        monkeypatch.setattr("sys.stderr", stream)
+        assert main(["run", "nothing.py"]) == 2
 
 
 @pytest.mark.slow

@@ -103,6 +103,15 @@ def test_a_refusal_reaches_the_model_with_its_reason(capsys: Capture) -> None:
     assert "a person refused this call: over the limit" in capsys.readouterr().out
 
 
+def test_a_ledger_in_memory_promises_no_way_to_go_on(capsys: Capture) -> None:
+    """The question is shown; no command could find it again."""
+    assert main(["run", "desk.py", "Order 7 came broken.", "--ledger", "memory:"]) == 3
+    assert capsys.readouterr().err.splitlines()[:2] == [
+        "waits for an approval: refund(order='7', euros=9.5)",
+        "  and is forgotten with this ledger",
+    ]
+
+
 def test_an_ooda_agent_shows_its_decisions_and_its_output(capsys: Capture) -> None:
     """A call that needs an approval is passed by, and named at the end."""
     assert main(["run", "watcher.py", "mail"]) == 0
@@ -127,6 +136,14 @@ def test_an_ooda_thread_is_not_run_twice_by_accident(capsys: Capture) -> None:
         (["agent.py"], "weather needs a prompt"),
         (["agent.py", "x", "--thread", "t", "--resume"], "no thread 't' to go on with"),
         (["agent.py", "--resume"], "no thread of weather to go on with"),
+        (
+            ["agent.py", "--resume", "--ledger", "memory:"],
+            "memory: has no thread of weather to go on with",
+        ),
+        (
+            ["agent.py", "x", "--resume", "--thread", "t", "--ledger", "memory:"],
+            "memory: has no thread 't' to go on with",
+        ),
         (["agent.py", "x", "--ledger", "sqlite:/nowhere/x.db"], "there is no folder /nowhere"),
         (["agent.py", "x", "--ledger", "sqlite:agent.py"], "agent.py is not a Boyd ledger"),
     ],

@@ -137,7 +137,7 @@ def test_no_answer_in_time_is_no_answer(folder: Path) -> None:
         terminal.wait_for("[y/N, 0 s] ")
         terminal.type("y")
         assert terminal.wait() == 0
-        assert "no answer" in terminal.text
+        assert "[y/N, 0 s] y\r\nno answer\r\n" in terminal.text
         assert "answer 0: None, the loop went on: True" in terminal.text
 
 
@@ -169,10 +169,31 @@ def test_an_agent_that_is_left_without_an_answer_is_paused(folder: Path) -> None
         terminal.wait_for("[y/N] ")
         terminal.type("\x04")
         assert terminal.wait() == 3
+        assert "[y/N] \r\nno answer\r\n" in terminal.text
         assert "-m boyd approve desk-1 1" in terminal.text
     assert run_boyd("approve", "desk-1", "1", cwd=folder)[0] == 0
     code, out, _ = run_boyd("run", "desk.py", "--resume", cwd=folder)
     assert (code, out) == (0, "Done: refunded 9.5 for 7\n")
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("sqlite:boyd.db", "what was done stands in thread desk-1; go on: "),
+        ("memory:", "what was done is gone with its ledger, which was in memory"),
+    ],
+)
+def test_what_is_said_after_ctrl_c_at_a_question_begins_a_line_and_is_true(
+    address: str, said: str, folder: Path
+) -> None:
+    """The question stands on a line of its own."""
+    (folder / "desk.py").write_text(DESK)
+    words = ("run", "desk.py", "Order 7 came broken.", "--ledger", address)
+    with Terminal(*words, cwd=folder) as terminal:
+        terminal.wait_for("[y/N] ")
+        terminal.interrupt()
+        assert terminal.wait() == 130
+        assert f"\n{said}" in terminal.text
 
 
 def test_an_ooda_agent_is_answered_beside_its_work(folder: Path) -> None:

@@ -48,7 +48,7 @@ def test_80_columns_hold_phase_bar_count_rate_and_the_last_incident() -> None:
     assert drawn.plain.split("\n") == [
         "demo",
         "  auth.log  decide  ━━━━────────  41,200/120,000  20.0k/s  Password guessing",
-        "41,200 of 120,000 lines, 20.0k/s, 1 of 1 at work",
+        "41,200 of 120,000 lines, 20.0k/s, 1 at work",
     ]
 
 
@@ -69,7 +69,19 @@ def test_figures_are_short() -> None:
         "21.3k/s",
     ]
     assert counted(Row(name="x", done=1_000)) == "1,000"
-    assert totals(ROWS, "lines", 0.0) == "42,710 lines, 3 of 5 at work, 12 queued"
+    assert totals(ROWS, "lines", 0.0) == "42,710 lines, 3 at work, 1 done, 1 failed, 12 queued"
+
+
+def test_the_last_line_says_who_is_at_work_who_is_done_and_who_has_failed() -> None:
+    """Nothing of it once all are done, and one line is no lines."""
+    done = Row(name="a", done=1, total=1, state="done")
+    failed = Row(name="b", total=2, state="failed")
+    assert totals([done, Row(name="c", total=1)], "lines", 0.0) == (
+        "1 of 2 lines, 1 at work, 1 done"
+    )
+    assert totals([done, failed], "lines", 0.0) == "1 of 3 lines, 1 done, 1 failed"
+    assert totals([done], "lines", 0.0) == "1 of 1 line"
+    assert totals([Row(name="d", done=1)], "entries", 0.0) == "1 entry, 1 at work"
 
 
 async def test_elsewhere_a_line_comes_every_few_seconds_if_something_moved(
@@ -94,8 +106,8 @@ async def test_elsewhere_a_line_comes_every_few_seconds_if_something_moved(
     assert out == "an incident\n"
     assert err.splitlines() == [
         "demo",
-        "125 of 300 lines, 25/s, 1 of 1 at work",
-        "250 of 300 lines, 25/s, 1 of 1 at work",
+        "125 of 300 lines, 25/s, 1 at work",
+        "250 of 300 lines, 25/s, 1 at work",
         "auth.log: done, 300/300 lines",
         "300 of 300 lines",
     ]

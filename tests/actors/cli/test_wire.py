@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from boyd.actors.cli import main
 from tests.actors.cli.programs import run_boyd
 
 BANK = """
@@ -98,3 +99,19 @@ def test_its_help_says_what_it_is_for(tmp_path: Path) -> None:
     assert "lock" in run_boyd("wire", cwd=tmp_path)[1]
     out = run_boyd("wire", "lock", "--help", cwd=tmp_path)[1]
     assert out.startswith("Usage: boyd wire lock [OPTIONS] [TARGET...]\n\nWrite down how")
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [
+        ("/dev/null", "/dev/null is not a file"),
+        ("no/such/folder.lock", "no/such/folder.lock cannot be written: No such file or directory"),
+    ],
+)
+def test_a_lock_that_cannot_be_kept_is_one_sentence_with_its_name(
+    file: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A device may have no end to read to."""
+    assert main(["wire", "lock", "boyd.runtime", "--file", file]) == 2
+    assert capsys.readouterr() == ("", f"boyd: {said}\n")

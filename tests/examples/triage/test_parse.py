@@ -190,7 +190,9 @@ def test_a_time_that_cannot_be_is_no_time(number: str) -> None:
 
 
 def test_text_that_cannot_be_encoded_is_replaced() -> None:
-    parsed(r'{"msg": "a \ud800 b", "service": "\udfff"}').message.encode()
+    line = parsed(r'{"msg": "a \ud800 b", "service": "\udfff"}')
+    assert {*line.message} == {*"a b\ufffd"}
+    assert {*line.unit} == {"\ufffd"}
 
 
 def test_the_format_is_that_of_most_of_the_first_lines() -> None:

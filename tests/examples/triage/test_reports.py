@@ -151,3 +151,11 @@ def test_code_in_markdown_is_fenced_by_more_ticks_than_it_has(text: str) -> None
     )
     assert len(fenced(text)) > len(text)
     assert code(text).count("`") >= 2 * (longest + 1) or not text
+
+
+def test_one_line_of_one_source_is_told_in_the_singular(tmp_path: Path) -> None:
+    report = analyse([write(tmp_path / "a.log", ["all is well"])])
+    assert report.headline == "1 line of 1 source: nothing stands out"
+    page = report_html(report)
+    assert "<b>1</b><span>line</span>" in page
+    assert "<b>1</b><span>source</span>" in page

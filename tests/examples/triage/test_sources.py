@@ -41,6 +41,16 @@ def test_a_folder_gives_its_logs_in_sorted_order_and_says_what_it_skipped(tmp_pa
     assert {"README", "LICENSE", "picture.png"} <= skipped.keys()
 
 
+def test_what_an_earlier_run_left_in_a_folder_is_not_read_as_a_log(tmp_path: Path) -> None:
+    own = ["blocklist.txt", "triage-report.html", "triage-report.json", "triage-report.md"]
+    for name in ("app.log", *own):
+        (tmp_path / name).write_text("a line\n")
+    found = expand([str(tmp_path)])
+    assert [source.name for source in found.sources] == ["app.log"]
+    skipped = [(Path(skip.path).name, skip.reason) for skip in found.skipped]
+    assert skipped == [(name, "written by triage itself") for name in own]
+
+
 def test_the_same_file_named_twice_is_read_once(tmp_path: Path) -> None:
     (tmp_path / "a.log").write_text("a line\n")
     (tmp_path / "b.log").symlink_to(tmp_path / "a.log")
@@ -78,6 +88,20 @@ def test_what_is_no_text_is_refused_in_one_sentence(
     error = refused(str(path))
     assert (error.fault, error.reason) == (fault, reason)
     assert str(error) == f"{path}: {reason}"
+
+
+@pytest.mark.parametrize("name", ["app.log.gz", "APP.GZ"])
+def test_text_that_is_named_gz_is_refused_and_in_a_folder_skipped(
+    tmp_path: Path, name: str
+) -> None:
+    (tmp_path / name).write_text("a line\n")
+    (tmp_path / "b.log").write_text("a line\n")
+    error = refused(str(tmp_path / name))
+    said = "is named .gz but is plain text, not gzip; rename it to have it read as that"
+    assert (error.fault, error.reason) == ("no-gzip", said)
+    found = expand([str(tmp_path)])
+    assert [source.name for source in found.sources] == ["b.log"]
+    assert [skip.reason for skip in found.skipped] == [said]
 
 
 def test_a_missing_file_is_refused() -> None:

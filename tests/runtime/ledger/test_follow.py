@@ -77,9 +77,11 @@ async def test_a_follower_may_leave_or_close_its_end_at_any_time() -> None:
             entries.close()
             await ledger.append(T, [entry("one")], after=0)
             await wait_all_tasks_blocked()
+            with pytest.raises(trio.ClosedResourceError):
+                await entries.receive()
         async with ledger.open_follow(T, size=0):
             await wait_all_tasks_blocked()
-        await ledger.append(T, [entry("two")], after=ANY)
+        assert await ledger.append(T, [entry("two")], after=ANY) == 2
 
 
 async def test_closing_the_ledger_tells_who_still_follows() -> None:

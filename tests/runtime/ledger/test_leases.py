@@ -272,7 +272,7 @@ async def test_what_the_block_raises_leaves_unchanged() -> None:
         with pytest.raises(ZeroDivisionError):
             async with open_lease(ledger, T, owner="me"):
                 raise ZeroDivisionError
-        await ledger.acquire(T, owner="another")
+        assert (await ledger.acquire(T, owner="another")).owner == "another"
 
 
 async def test_a_cancelled_block_gives_it_back() -> None:
@@ -281,7 +281,8 @@ async def test_a_cancelled_block_gives_it_back() -> None:
             async with open_lease(ledger, T, owner="me"):
                 scope.cancel()
                 await trio.sleep_forever()
-        await ledger.acquire(T, owner="another")
+        assert scope.cancelled_caught
+        assert (await ledger.acquire(T, owner="another")).owner == "another"
 
 
 async def test_a_ledger_out_of_reach_is_forgiven_for_the_length_of_a_lease(

@@ -206,14 +206,19 @@ async def test_a_ledger_error_of_the_task_takes_the_place_of_the_block() -> None
 
 
 async def test_a_block_that_ended_by_itself_is_not_failed_by_the_task() -> None:
+    failed = False
+
     async def task() -> None:
+        nonlocal failed
         try:
             await trio.sleep_forever()
         finally:
+            failed = True
             raise LedgerUnavailable("gone")
 
     async with open_background(task):
-        pass
+        await wait_all_tasks_blocked()
+    assert failed
 
 
 async def test_an_outer_cancel_wins() -> None:

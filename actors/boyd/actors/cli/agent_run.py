@@ -14,8 +14,8 @@ from boyd.actors.budget import Used
 from boyd.actors.cli.approvals import settle_at_terminal
 from boyd.actors.cli.definitions import tools_of
 from boyd.actors.cli.json_form import json_tree
-from boyd.actors.cli.ledgers import ledger_option
-from boyd.actors.cli.open_questions import numbered_questions
+from boyd.actors.cli.ledgers import is_kept, ledger_option
+from boyd.actors.cli.open_questions import Numbered, numbered_questions
 from boyd.actors.cli.output import emit, say, warn, write
 from boyd.actors.cli.program import program
 from boyd.actors.cli.prompt import can_ask, described
@@ -26,6 +26,7 @@ from boyd.actors.cli.visible import shortened
 from boyd.actors.conversation.artifacts import Event, TextDelta, ToolResult
 from boyd.actors.events import Call, Notice, Pending, ToolFinished, ToolStarted, TurnComplete
 from boyd.actors.ooda.cycle import CycleComplete, PhaseStarted
+from boyd.actors.plural import counted
 from boyd.actors.runs.result import Result
 from boyd.actors.runs.run import Run
 from boyd.actors.runs.runnable import Runnable
@@ -83,13 +84,19 @@ async def watch(watched: Watched, system: System) -> int:
         if not ended:
             shown.end_line()
             if shown.began:
-                warn(f"what was done stands in thread {watched.thread}; go on: {watched.again}")
+                warn(_what_is_left(watched))
     if result is not None:
         _show_result(watched, result, shown)
     await _show_open_questions(watched, system)
     if result is not None:
         warn(f"{watched.thread}: {usage_text(result.usage)}")
     return 0 if result is not None and result.status == "done" else PAUSED
+
+
+def _what_is_left(watched: Watched) -> str:
+    if not is_kept(watched.address):
+        return "what was done is gone with its ledger, which was in memory"
+    return f"what was done stands in thread {watched.thread}; go on: {watched.again}"
 
 
 async def _read(run: Run[Any], tools: Iterable[AnyTool], shown: _Shown) -> Result[Any] | None:
@@ -153,25 +160,28 @@ async def _show_open_questions(watched: Watched, system: System) -> None:
     for one in await numbered_questions(system.ledger, watched.thread):
         if one.question.is_open:
             warn(f"waits for an approval: {described(one.question.asked.pending)}")
-            warn(
-                f"  {program()} approve {watched.thread} {one.number}{ledger_option(watched.address)}"
-            )
-            if one.question.asked.waits:
-                warn(f"  {watched.again}")
+            for line in _ways_to_answer(watched, one):
+                warn(f"  {line}")
+
+
+def _ways_to_answer(watched: Watched, one: Numbered) -> list[str]:
+    """The commands for it, where there will be a ledger that has the question."""
+    if not is_kept(watched.address):
+        return ["and is forgotten with this ledger"]
+    option = ledger_option(watched.address)
+    approve = f"{program()} approve {watched.thread} {one.number}{option}"
+    return [approve, watched.again] if one.question.asked.waits else [approve]
 
 
 def usage_text(used: Used) -> str:
     """`2 steps, 1 call, 153 tokens, 0.4 s`; what was not used is left out."""
-    parts = [_count(used.steps, "step"), _count(used.calls, "call"), _count(used.tokens, "token")]
+    figures = {"steps": used.steps, "calls": used.calls, "tokens": used.tokens}
+    parts = [counted(figure, name) for name, figure in figures.items() if figure]
     if used.money:
         parts.append(f"${used.money:.4f}")
     if used.unmetered:
-        parts.append(f"{_count(used.unmetered, 'step')} of unknown size")
-    return ", ".join([*filter(None, parts), f"{used.seconds:.1f} s"])
-
-
-def _count(number: int, thing: str) -> str:
-    return f"{number:,} {thing}{'' if number == 1 else 's'}" if number else ""
+        parts.append(f"{counted(used.unmetered, 'steps')} of unknown size")
+    return ", ".join([*parts, f"{used.seconds:.1f} s"])
 
 
 def call_text(call: Call) -> str:

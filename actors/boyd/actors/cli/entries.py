@@ -12,6 +12,7 @@ from boyd.actors.conversation.turns import Turn
 from boyd.actors.events import Approve, Reject
 from boyd.actors.ooda.act import ACTIONS
 from boyd.actors.ooda.cycle import Decision, NodeDone
+from boyd.actors.plural import counted
 from boyd.actors.runs.messages import RunFinished, RunStarted
 from boyd.actors.swarm.swarm import MemberFinished, MemberRestarted, SwarmStarted
 from boyd.actors.tools.journal import ToolIntent, ToolOutcome
@@ -50,7 +51,7 @@ def told(entry: Entry) -> tuple[str, str]:  # noqa: PLR0911  # one return a kind
             given = f": {shortened(message.given, _MOST)}" if message.given else ""
             return "started", f"{message.name}, {message.kind}{came}{given}"
         case RunFinished():
-            cycles = f"after {message.cycles} cycles: " if message.cycles else ""
+            cycles = f"after {counted(message.cycles, 'cycles')}: " if message.cycles else ""
             return "finished", f"{cycles}{_compact(body_tree(message.output))}"
         case Asked():
             return "question", described(message.pending)

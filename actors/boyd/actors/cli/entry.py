@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from boyd.actors.cli.commands import call_for
 from boyd.actors.cli.interrupt import Interrupted, run_interruptibly
-from boyd.actors.cli.output import warn
+from boyd.actors.cli.output import flush, warn
 from boyd.actors.cli.parsing import is_async
 from boyd.actors.cli.problems import leaves, sentences
 from boyd.actors.cli.session import Session, current_session, open_session
@@ -37,7 +37,7 @@ def run_command_line(arguments: Sequence[str]) -> int:
     with open_session(debug=len(words) < len(arguments)) as session, _Log(session):
         try:
             code = _run(words)
-            sys.stdout.flush()
+            flush()
         except KeyboardInterrupt:
             return 130
         except Interrupted as end:
@@ -75,7 +75,7 @@ def _ended_by(error: BaseException, session: Session) -> int:
 
 
 def _tell(error: BaseException, session: Session) -> None:
-    with suppress(BrokenPipeError):
+    with suppress(OSError):  # a pipe without a reader, a full disk: there is nobody to tell
         if session.debug:
             sys.stderr.write("".join(traceback.format_exception(error)))
         for line in sentences(error):

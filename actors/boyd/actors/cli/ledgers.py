@@ -16,6 +16,7 @@ __all__ = [
     "DEFAULT_LEDGER",
     "all_threads",
     "family",
+    "is_kept",
     "ledger_for",
     "ledger_option",
     "ledger_with",
@@ -34,6 +35,11 @@ def ledger_for(given: str | None, default: str = DEFAULT_LEDGER) -> str:
     return given or os.environ.get(_VARIABLE) or default
 
 
+def is_kept(address: str) -> bool:
+    """Whether what is written there outlives the program."""
+    return address.partition(":")[0] != "memory"
+
+
 def ledgers_to_read(given: str | None) -> Sequence[str]:
     """The addresses to look in, all of them there: the one that was named, else all in this folder.
 
@@ -43,7 +49,7 @@ def ledgers_to_read(given: str | None) -> Sequence[str]:
     named = given or os.environ.get(_VARIABLE)
     if named:
         scheme, _, path = named.partition(":")
-        if scheme == "memory":
+        if not is_kept(named):
             raise UsageError("memory: is no ledger to read from: it ends with its program")
         if scheme == "sqlite" and path and not Path(path).exists():
             raise UsageError(f"there is no ledger {path}")

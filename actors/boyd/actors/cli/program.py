@@ -20,4 +20,10 @@ def program() -> str:
     found = shutil.which(own.name)
     if found is not None and Path(found).resolve() == own.resolve():
         return own.name
-    return os.path.relpath(own) if own.exists() else own.name
+    return _short(own) if own.exists() else own.name
+
+
+def _short(path: Path) -> str:
+    """Relative to the current folder, if it is below it; a climb out of it is no easier to read."""
+    relative = os.path.relpath(path)
+    return os.path.abspath(path) if relative.startswith(os.pardir + os.sep) else relative  # noqa: PTH100  # resolve() would follow links

@@ -60,22 +60,34 @@ async def _ask(question: str, seconds: float | None) -> Answer | None:
     _forget_what_was_typed()
     choice = "[y/N] " if seconds is None else f"[y/N, {seconds:.0f} s] "
     wide = len(question) + len(choice) < shutil.get_terminal_size().columns
-    with trio.move_on_after(float("inf") if seconds is None else seconds):
-        while True:
-            write(f"{question}{' ' if wide else chr(10)}{choice}")
-            line = await _read_line()
-            if line is None:
-                break
-            match line.strip().lower():
-                case "y" | "yes":
-                    return Approve()
-                case "" | "n" | "no":
-                    return Reject(REFUSED)
-                case _:
-                    say("Please answer y or n.")
-    _forget_what_was_typed()  # half an answer is not for the shell either
-    say("no answer")
-    return None
+    prompt = f"{question}{' ' if wide else chr(10)}{choice}"
+    answer: Answer | None = None
+    try:
+        with trio.move_on_after(float("inf") if seconds is None else seconds):
+            answer = await _answer_to(prompt)
+    finally:
+        if answer is None:
+            say()  # nobody pressed Enter, so the cursor stands behind the question
+    if answer is None:
+        _forget_what_was_typed()  # half an answer is not for the shell either
+        say("no answer")
+    return answer
+
+
+async def _answer_to(prompt: str) -> Answer | None:
+    """Put the question until the answer is yes or no; None at the end of input."""
+    while True:
+        write(prompt)
+        line = await _read_line()
+        if line is None:
+            return None
+        match line.strip().lower():
+            case "y" | "yes":
+                return Approve()
+            case "" | "n" | "no":
+                return Reject(REFUSED)
+            case _:
+                say("Please answer y or n.")
 
 
 async def _read_line() -> str | None:

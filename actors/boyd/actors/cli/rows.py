@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Sequence
 from typing import Final, Literal
 
 import attrs
 
-__all__ = ["Meter", "Row", "counted", "rate_text", "totals"]
+from boyd.actors.plural import noun_for
+
+__all__ = ["Meter", "Row", "counted", "counted_as", "rate_text", "totals"]
 
 _WINDOW: Final = 3.0
 
@@ -64,6 +66,11 @@ def counted(row: Row) -> str:
     return f"{row.done:,}" if row.total is None else f"{row.done:,}/{row.total:,}"
 
 
+def counted_as(row: Row, unit: str) -> str:
+    """`41,200/120,000 lines`, `0/1 line`."""
+    return f"{counted(row)} {noun_for(row.done if row.total is None else row.total, unit)}"
+
+
 def rate_text(rate: float) -> str:
     """`850/s`, `21.3k/s`; nothing for nothing."""
     if rate < 0.05:  # noqa: PLR2004  # would read 0.0
@@ -74,17 +81,26 @@ def rate_text(rate: float) -> str:
 
 
 def totals(rows: Sequence[Row], unit: str, rate: float) -> str:
-    """`41,200 of 120,000 lines, 21.3k/s, 3 of 4 at work`."""
+    """`41,200 of 120,000 lines, 21.3k/s, 3 at work, 1 done`."""
     done = sum(row.done for row in rows)
     known = [row.total for row in rows if row.total is not None]
-    of = f" of {sum(known):,}" if known and len(known) == len(rows) else ""
-    parts = [f"{done:,}{of} {unit}"]
+    is_known = bool(known) and len(known) == len(rows)
+    all_of_them = sum(known) if is_known else done
+    of = f" of {all_of_them:,}" if is_known else ""
+    parts = [f"{done:,}{of} {noun_for(all_of_them, unit)}"]
     if rate_text(rate):
         parts.append(rate_text(rate))
-    at_work = sum(row.state == "running" for row in rows)
-    if at_work:
-        parts.append(f"{at_work} of {len(rows)} at work")
+    parts += _states(rows)
     queued = sum(row.queued for row in rows)
     if queued:
         parts.append(f"{queued:,} queued")
     return ", ".join(parts)
+
+
+def _states(rows: Sequence[Row]) -> list[str]:
+    """How many are at work, done and failed; nothing where all are done, which the rows show."""
+    counts = Counter[str](row.state for row in rows)
+    if counts["done"] == len(rows):
+        return []
+    said = {"running": "at work", "done": "done", "failed": "failed"}
+    return [f"{counts[state]} {words}" for state, words in said.items() if counts[state]]

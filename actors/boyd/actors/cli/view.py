@@ -10,7 +10,7 @@ from typing import Final
 import trio
 
 from boyd.actors.cli.output import stream_for_people, warn
-from boyd.actors.cli.rows import Meter, Row, counted, totals
+from boyd.actors.cli.rows import Meter, Row, counted_as, totals
 from boyd.actors.cli.session import Session, current_session
 from boyd.actors.cli.visible import shortened
 
@@ -118,7 +118,7 @@ class _Lines:
             if row.state != "running" and row.name not in self._ended:
                 self._ended.add(row.name)
                 note = f"; {row.note}" if row.note else ""
-                line = f"{row.name}: {row.state}, {counted(row)} {self._unit}{note}"
+                line = f"{row.name}: {row.state}, {counted_as(row, self._unit)}{note}"
                 warn(shortened(line, _MOST))
         if self._next is None:
             self._next = now + self._every

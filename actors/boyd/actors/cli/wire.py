@@ -9,6 +9,7 @@ from typing import Final
 from boyd.actors.cli.output import say, warn
 from boyd.actors.cli.problems import UsageError
 from boyd.actors.cli.targets import Target, load, parse_target
+from boyd.actors.plural import counted
 from boyd.runtime.wire_layout import Layout, layouts_of, tagged_messages
 from boyd.runtime.wire_lock import breaking_changes, format_lock, parse_lock
 
@@ -35,6 +36,8 @@ def lock(*target: str, file: Path = Path("boyd-wire.lock"), force: bool = False)
     layouts = layouts_of(cls for cls in tagged_messages() if _is_theirs(cls, modules))
     if not any(one.kind == "message" for one in layouts):
         raise UsageError(f"{_typed(targets)} defines no message with a tag")
+    if file.exists() and not file.is_file():  # it may have no end
+        raise UsageError(f"{file} is not a file")
     before = file.read_text("utf-8") if file.exists() else None
     changes = () if before is None or force else breaking_changes(parse_lock(before), layouts)
     if changes:
@@ -44,7 +47,7 @@ def lock(*target: str, file: Path = Path("boyd-wire.lock"), force: bool = False)
         return 2
     text = format_lock(layouts)
     if text != before:
-        file.write_text(text, "utf-8", newline="\n")
+        _write(file, text)
     say(f"{file}: {_counted(layouts)}{', as before' if text == before else ''}")
     return 0
 
@@ -53,6 +56,13 @@ WIRE: Final = {"lock": lock}
 """The commands of `boyd wire`."""
 
 WIRE_ABOUT: Final = "Keep the wire format of your messages what it was.\n"
+
+
+def _write(file: Path, text: str) -> None:
+    try:
+        file.write_text(text, "utf-8", newline="\n")
+    except OSError as error:
+        raise UsageError(f"{file} cannot be written: {error.strerror or error}") from None
 
 
 def _is_theirs(cls: type, modules: Collection[str]) -> bool:
@@ -69,5 +79,4 @@ def _typed(targets: Sequence[Target]) -> str:
 
 
 def _counted(layouts: Sequence[Layout]) -> str:
-    count = sum(one.kind == "message" for one in layouts)
-    return f"{count} message{'' if count == 1 else 's'}"
+    return counted(sum(one.kind == "message" for one in layouts), "messages")

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import attrs
 
 from boyd.actors.conversation.artifacts import Usage
+from boyd.actors.plural import noun_for
 
 __all__ = ["UsageTotal", "latest_usage", "total_usage"]
 
@@ -38,7 +39,8 @@ class UsageTotal:
         def count(figure: int | None) -> str:
             return "?" if figure is None else f"{figure:,}"
 
-        text = f"{count(self.usage.input_tokens)} tokens in, {count(self.usage.output_tokens)} out"
+        read, written = self.usage.input_tokens, self.usage.output_tokens
+        text = f"{count(read)} {noun_for(read or 0, 'tokens')} in, {count(written)} out"
         return text if not self.unknown else f"{text} ({self.unknown} of {self.requests} unknown)"
 
 

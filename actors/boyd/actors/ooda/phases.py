@@ -10,6 +10,7 @@ from typing import Any, Final, cast, get_type_hints
 import attrs
 
 from boyd.actors.ooda.cycle import Cycle
+from boyd.actors.plural import counted
 from boyd.runtime import Context
 from boyd.runtime.codec import TypeCodec, codec_for
 from boyd.runtime.names import check_name
@@ -146,7 +147,7 @@ def _parameters(given: _Given, fn: Any, *, skip: int) -> list[inspect.Parameter]
 def _check_count(given: _Given, count: int) -> None:
     least, most, what = _INPUTS[given.role]
     if not least <= count <= most:
-        raise given.wrong(f"it takes {count} inputs, but is given {what}")
+        raise given.wrong(f"it takes {counted(count, 'inputs')}, but is given {what}")
 
 
 def _checked_recall(given: _Given, inputs: int) -> bool:
@@ -158,7 +159,7 @@ def _checked_recall(given: _Given, inputs: int) -> bool:
     try:
         inspect.signature(recall).bind(None, *range(inputs), None)
     except TypeError:
-        told = f"its {inputs} inputs and its product" if inputs else "its product"
+        told = f"its {counted(inputs, 'inputs')} and its product" if inputs else "its product"
         raise given.wrong(f"`recall` is told {told}, which its parameters do not fit") from None
     return True
 

@@ -9,6 +9,7 @@ import attrs
 from boyd.actors.budget import BudgetExceeded
 from boyd.actors.conversation.turns import Turn
 from boyd.actors.events import Pending
+from boyd.actors.plural import counted
 from boyd.actors.step.step import Submit, TakeTurn, Transcript
 from boyd.actors.tools.dispatch import dispatch
 from boyd.actors.tools.progress import OpenCalls
@@ -26,7 +27,7 @@ class StepLimit(BoydError, RuntimeError):
 
     def __init__(self, *, turns: int) -> None:
         super().__init__(
-            f"ReAct stopped after {turns} turns, the last of which still asks for tools: "
+            f"ReAct stopped after {counted(turns, 'turns')}, the last of which still asks for tools: "
             "ReAct(max_turns=...)"
         )
         self.turns = turns
@@ -61,7 +62,9 @@ class ReAct:
                 made = _turns_made(turns)
                 calls = OpenCalls(turn=last)
                 if made >= self.max_turns:
-                    calls.progress.why_not = f"the run stopped at its limit of {made} turns"
+                    calls.progress.why_not = (
+                        f"the run stopped at its limit of {counted(made, 'turns')}"
+                    )
                     await step.ask(Submit(turn=calls.answer()))
                     raise StepLimit(turns=made)
                 pending = await _make(step, toolbox, calls, ctx, fresh=fresh)

@@ -8,6 +8,7 @@ from typing import Final
 
 import trio
 
+from boyd.actors.providers.base_url import check_base_url
 from boyd.actors.providers.chat_request import chat_body
 from boyd.actors.providers.chat_stream import ChatStream
 from boyd.actors.providers.errors import ModelError
@@ -87,6 +88,7 @@ class OpenAI:
         """As `Provider.open_stream`: deltas of text, reasoning and calls, then why and usage."""
         if self._post is open_post:  # before the key: a test without one should hear of the test
             refuse_if_forbidden(self.name, is_loopback=is_loopback(self._url))
+        self._check_base_url()
         key = self._checked_key()
         secrets = () if key is None else (key,)
         field = "max_completion_tokens" if self._base_url is None else "max_tokens"
@@ -111,9 +113,14 @@ class OpenAI:
         """Find out before the first request whether there can be one.
 
         Raises:
-            ModelError: it has no name, or the key is missing or malformed.
+            ModelError: it has no name, its base URL is none, or the key is missing or malformed.
         """
+        self._check_base_url()
         self._checked_key()
+
+    def _check_base_url(self) -> None:
+        if self._base_url is not None:
+            check_base_url(self.name, self._base_url)
 
     def _checked_key(self) -> Secret | None:
         if not self._model.strip():

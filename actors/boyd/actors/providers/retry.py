@@ -24,7 +24,7 @@ __all__ = ["Notify", "RetryPolicy", "open_retrying", "parse_retry_after", "retry
 Notify: TypeAlias = Callable[[Notice], Awaitable[object]]
 """Told of every further try, before the wait for it begins."""
 
-LONGEST_NOTICE: Final = 80
+LONGEST_NOTICE: Final = 300
 _SECONDS: Final = re.compile(r"-?\d{1,12}(\.\d*)?", re.ASCII)
 
 
@@ -154,9 +154,16 @@ async def open_retrying(
         if delay is None:
             raise error
         if notify is not None:
-            text = f"Retrying ({attempt}/{policy.attempts - 1}): {error}"
-            await notify(Notice(content=text[:LONGEST_NOTICE], severity=Severity.WARN))
+            text = _notice(f"{attempt}/{policy.attempts - 1}", delay, error)
+            await notify(Notice(content=text, severity=Severity.WARN))
         await sleep(delay)
+
+
+def _notice(tries: str, delay: float, error: ModelError) -> str:
+    """Which try, when and after which status come first: a cut takes from what the provider says."""
+    status = "" if error.status is None else f" after {error.status}"
+    text = f"Retrying ({tries}) in {delay:.1f} s{status}: {error}"
+    return text if len(text) <= LONGEST_NOTICE else f"{text[: LONGEST_NOTICE - 1]}…"
 
 
 async def _first_of(channel: trio.abc.ReceiveChannel[Streamed]) -> tuple[Streamed, ...]:

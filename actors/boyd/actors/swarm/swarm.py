@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from boyd.actors.budget import Budget
 from boyd.actors.runs.actor import RunActor
@@ -26,6 +27,9 @@ __all__ = ["LEAD", "MemberFinished", "MemberRestarted", "Swarm", "SwarmChanged",
 
 T = TypeVar("T")
 
+# Actors and threads below the swarm, and ids of facts in its thread: `lead.2` looks anew.
+_OWN: Final = re.compile(r"(lead|finished)(\.\d+)?|start|members|approvals|supervision", re.ASCII)
+
 
 class Swarm(Runnable[None, T]):
     """Agents that share one thread.
@@ -43,7 +47,7 @@ class Swarm(Runnable[None, T]):
         budget: of all together; the members' own hold below it.
 
     Raises:
-        ValueError: no members, or a name that no actor can have.
+        ValueError: no members, a name that no actor can have, or one that the swarm itself uses.
     """
 
     def __init__(
@@ -57,8 +61,10 @@ class Swarm(Runnable[None, T]):
         if not members:
             raise ValueError("a swarm needs at least one member")
         for member in members:
-            if check_name(member) in (LEAD, "approvals", "supervision"):
-                raise ValueError(f"a member cannot be called {member!r}: the swarm has one itself")
+            if _OWN.fullmatch(check_name(member)):
+                raise ValueError(
+                    f"a member cannot be called {member!r}: the swarm itself uses that name"
+                )
         self.name = check_name(name)
         self.members = dict(members)
         self.lead = lead

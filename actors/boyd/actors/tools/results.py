@@ -6,6 +6,7 @@ import json
 from typing import Final
 
 from boyd.actors.conversation.texts import without_halves
+from boyd.actors.plural import counted
 from boyd.actors.tools.values import to_json
 
 __all__ = ["MOST_BYTES", "MOST_LINES", "capped", "result_text"]
@@ -35,5 +36,5 @@ def capped(text: str, *, most_bytes: int = MOST_BYTES, most_lines: int = MOST_LI
     kept = data[:room].decode(errors="ignore")  # never half a character
     kept = "\n".join(kept.split("\n")[: max(most_lines - 1, 0)])
     shown_lines = kept.count("\n") + 1
-    shown = f"{len(kept.encode()):,} of {len(data):,} bytes, {shown_lines:,} of {lines:,} lines"
+    shown = f"{len(kept.encode()):,} of {counted(len(data), 'bytes')}, {shown_lines:,} of {counted(lines, 'lines')}"
     return f"{kept}\n[cut: this is the beginning, {shown}]"

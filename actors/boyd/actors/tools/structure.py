@@ -11,6 +11,7 @@ import enum
 import math
 from typing import Any, Final, Literal, NoReturn, cast, get_args, get_origin
 
+from boyd.actors.plural import counted
 from boyd.actors.tools.values import (
     NOTHING,
     TEXT_FORMS,
@@ -173,7 +174,7 @@ def _sequence(value: object, tp: Any, origin: type, *, exact: bool) -> object:  
     given = get_args(tp)
     if issubclass(origin, tuple) and given and given[-1] is not Ellipsis:
         if len(tree) != len(given):
-            raise Misfit(f"expected {len(given)} elements, got {len(tree)}")
+            raise Misfit(f"expected {counted(len(given), 'elements')}, got {len(tree)}")
         return tuple(
             _at(n, one, kind, exact=exact)
             for n, (one, kind) in enumerate(zip(tree, given, strict=True))
