@@ -8,6 +8,7 @@ attrs class has its name in every union but `Class | None`.
 from __future__ import annotations
 
 import enum
+import inspect
 from collections.abc import Iterable
 from typing import Any, Final, Literal, cast, get_args, get_origin
 
@@ -108,6 +109,8 @@ def union_form(tp: Any, find: Find) -> Form:  # noqa: ANN401
     for member in members:
         by_class.setdefault(get_origin(member.type) or member.type, []).append(member)
     any_class = [member for member in members if not member.is_class]
+    # `Mapping` and the like: a dict may be one, also beside a member that is a `dict`.
+    abstract = [one for one in members if inspect.isabstract(get_origin(one.type) or one.type)]
     by_look = {look: member for member in members if not member.tag for look in looks(member.type)}
     by_tag = {member.tag: member for member in members if member.tag}
 
@@ -115,9 +118,9 @@ def union_form(tp: Any, find: Find) -> Form:  # noqa: ANN401
         if value is None and nullable:
             return None
         candidates = by_class.get(value.__class__) or any_class
-        if len(candidates) == 1:
+        if len(candidates) == 1 and not abstract:
             return candidates[0].encode(value)
-        for member in candidates:
+        for member in (*candidates, *abstract):
             try:
                 return member.encode(value)
             except Mismatch:
