@@ -98,7 +98,7 @@ async def test_n6_a_cap_that_cannot_be_kept_ends_the_run_in_words() -> None:
             return iter([TextDelta(text="hello")])
 
     agent = Agent(Unmetered(says("")))
-    with pytest.raises(BudgetExceeded, match="cannot be kept: 1 of 1 replies came without usage"):
+    with pytest.raises(BudgetExceeded, match="cannot be kept: 1 of 1 reply came without usage"):
         await agent.run("go", budget=Budget(tokens=1000))
     assert (await agent.using(Unmetered(says(""))).run("go")).output == "hello"
     with pytest.raises(BudgetExceeded, match="a cap on money needs a price for slow"):
