@@ -9,6 +9,7 @@ from boyd.runtime import Context, message
 
 from .facts import DEEDS, Action, Fact, fact, suspicion_of
 from .orient import Orientation
+from .outputs import BLOCKLIST
 from .rules import strong_address
 
 Key = Annotated[str, "the key of a suspicion, as the orientation gives it"]
@@ -97,7 +98,7 @@ async def propose_block(
     folder: Annotated[str, "where blocklist.txt is kept"] = ".",
 ) -> str:
     """Propose to block an address. A person must approve it; only then it is put on the block list."""
-    path = Path(folder) / "blocklist.txt"
+    path = Path(folder) / BLOCKLIST
     await ctx.system.offload(_add_line, path, address)
     await Blackboard.of(ctx).post(
         Blocked(address=address, incident=incident, why=why), key=f"blocked:{address}"
@@ -118,10 +119,13 @@ class Blocked:
 
 
 def _add_line(path: Path, line: str) -> None:
-    known = path.read_text().splitlines() if path.exists() else []
-    if line not in known:
-        with path.open("a") as stream:
-            stream.write(line + "\n")
+    try:
+        known = path.read_text().splitlines() if path.exists() else []
+        if line not in known:
+            with path.open("a") as stream:
+                stream.write(line + "\n")
+    except OSError as error:
+        raise ToolError(f"{path} could not be written: {error.strerror or error}") from error
 
 
 def endorse(call: Call, view: Orientation) -> str | None:

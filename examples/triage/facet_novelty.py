@@ -8,7 +8,7 @@ from .digest import Digest, TemplateCount
 from .evidence import of_templates
 from .families import families
 from .readings import Finding, Noisy, Reading, by_score
-from .text import counted, number
+from .text import counted
 
 LEARNING = 1_000
 """So many lines must have been read before anything counts as new."""
@@ -49,7 +49,7 @@ class Novelty:
         note = (
             f"{counted(len(fresh), 'template')} learned"
             if learning
-            else f"{counted(len(fresh), 'template')} not seen in {before:,} lines before"
+            else f"{counted(len(fresh), 'template')} not seen in the {counted(before, 'line')} before"
         )
         return Reading(
             facet=self.name,
@@ -71,7 +71,7 @@ class Novelty:
                     kind="errors",
                     score=round(min(0.75, score), 3),
                     why=f"new: {counted(family.failing, 'line')} of this, "
-                    f"none in {number(before)} lines before",
+                    f"none in the {counted(before, 'line')} before",
                     evidence=of_templates(digest, family.counts),
                     trouble=family.worst.trouble,
                     unit=family.unit,

@@ -58,7 +58,7 @@ class Volume:
         elif usual is None:
             note = "still learning what is usual"
         else:
-            note = f"{number(usual)} lines in {_spoken(digest.width)} are usual"
+            note = f"usually {counted(round(usual), 'line')} in {_spoken(digest.width)}"
         return Reading(
             facet=self.name,
             source=digest.source,
@@ -164,7 +164,7 @@ def _burst(digest: Digest, bursts: list[tuple[float, Bucket, float]]) -> Finding
     top = texts.get(bucket.top)
     lines = round(ratio * usual)  # with what earlier batches had of this bucket
     why = (
-        f"{lines:,} lines in {_spoken(digest.width)} where {number(usual)} are usual; "
+        f"{counted(lines, 'line')} in {_spoken(digest.width)}, usually {number(usual)}; "
         f"{percent(bucket.top_lines, bucket.lines)} of them: {top.text[:80] if top else 'mixed'}"
     )
     chosen = [top] if top else list(digest.templates[:1])

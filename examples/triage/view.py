@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import attrs
 
-from boyd.actors import Event, MemberFinished, PhaseStarted
+from boyd.actors import Event, MemberFinished, Notice, PhaseStarted
 from boyd.actors.cli.console import Row, say
 from boyd.runtime import SupervisorDecided, System
 from boyd.runtime.errors import ActorStopped
@@ -91,6 +91,8 @@ class SwarmView:
                 if failure:
                     self.failed[scout.source] = failure.message
                     scout.note = failure.message
+            case Notice(content=content):
+                say(content)
             case _:
                 pass
 

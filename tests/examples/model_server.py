@@ -73,8 +73,8 @@ def _events(calls: list[tuple[str, dict[str, Any]]]) -> Generator[dict[str, Any]
 
 
 @contextmanager
-def model_server() -> Generator[Seen]:
-    """The server, on loopback, for as long as the block runs."""
+def model_server(*, busy: int = 0) -> Generator[Seen]:
+    """The server, on loopback, for as long as the block runs; its first `busy` answers are 503."""
     seen = Seen()
 
     class Handler(BaseHTTPRequestHandler):
@@ -84,6 +84,9 @@ def model_server() -> Generator[Seen]:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             seen.requests.append(body)
             question = body["messages"][-1]["content"]
+            if len(seen.requests) <= busy:
+                self.send_error(503)
+                return
             self.send_response(200)
             self.send_header("Content-Type", "text/event-stream")
             self.send_header("Transfer-Encoding", "chunked")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -236,6 +237,16 @@ def test_with_a_model_the_decisions_come_from_the_model(
     assert all(request["stream"] for request in server.requests)
     offered = {tool["function"]["name"] for tool in server.requests[0]["tools"]}
     assert offered == {"open_incident", "extend_incident", "quiet_template", "propose_block"}
+
+
+def test_a_model_that_is_busy_is_asked_again_and_the_person_is_told(
+    tmp_path: Path, logs: tuple[Path, Truth]
+) -> None:
+    with model_server(busy=1) as server:
+        command = (*BATCH, "--model", "openai:test", "--base-url", server.url, str(logs[0]))
+        _, err = triage(tmp_path, *command)
+    assert re.search(r"Retrying \(1/\d\) in [\d.]+ s after 503", err)
+    assert len(server.requests) > 1
 
 
 def test_s2_a_model_that_obeys_a_planted_order_blocks_nobody_and_asks_nobody(

@@ -380,12 +380,8 @@ def test_a_class_with_a_constructor_of_its_own_is_made_by_it() -> None:
         (Literal["on"] | bool, "on", "on"),
         ((int | None) | (str | None), None, None),
         (object | None, [1], [1]),
-        (
-            collections.abc.Mapping[str, None] | dict[int, int],
-            {"": None},
-            ["Mapping[str, None]", {"": None}],
-        ),
-        (collections.abc.Sequence[str] | list[int], ["a"], ["Sequence[str]", ["a"]]),
+        (collections.abc.Mapping[str, None] | dict[int, int], {"": None}, {"": None}),
+        (collections.abc.Sequence[str] | tuple[int], ("a",), ["Sequence[str]", ["a"]]),
         (collections.abc.Sequence[str] | list[int], [1], ["list[int]", [1]]),
     ],
 )

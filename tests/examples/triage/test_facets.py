@@ -113,7 +113,7 @@ def test_a_new_failure_is_found_after_learning_and_not_before() -> None:
     ]
     assert findings(Novelty(), early) == {}
     (found,) = findings(Novelty(), late).values()
-    assert "none in 1,500 lines before" in found.why
+    assert "none in the 1,500 lines before" in found.why
     assert found.score > 0.5
 
 
