@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import attrs
 
 from boyd.actors import Event, MemberFinished, Notice, PhaseStarted
-from boyd.actors.cli.console import Row, say
+from boyd.actors.cli.console import Row, say, warn
 from boyd.runtime import SupervisorDecided, System
 from boyd.runtime.errors import ActorStopped
 
@@ -92,7 +92,7 @@ class SwarmView:
                     self.failed[scout.source] = failure.message
                     scout.note = failure.message
             case Notice(content=content):
-                say(content)
+                warn(content)
             case _:
                 pass
 

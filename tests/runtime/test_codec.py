@@ -9,7 +9,7 @@ import enum
 import pathlib
 import sys
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, cast
 
 import attrs
@@ -380,9 +380,9 @@ def test_a_class_with_a_constructor_of_its_own_is_made_by_it() -> None:
         (Literal["on"] | bool, "on", "on"),
         ((int | None) | (str | None), None, None),
         (object | None, [1], [1]),
-        (collections.abc.Mapping[str, None] | dict[int, int], {"": None}, {"": None}),
-        (collections.abc.Sequence[str] | tuple[int], ("a",), ["Sequence[str]", ["a"]]),
-        (collections.abc.Sequence[str] | list[int], [1], ["list[int]", [1]]),
+        (Mapping[str, None] | dict[int, int], {"": None}, {"": None}),
+        (Sequence[str] | tuple[int], ("a",), ["Sequence[str]", ["a"]]),
+        (Sequence[str] | list[int], [1], ["list[int]", [1]]),
     ],
 )
 def test_members_of_a_union_that_look_alike_are_told_apart(
