@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 import trio
 import trio.testing
@@ -9,7 +11,9 @@ import trio.testing
 from boyd.runtime import (
     Actor,
     Context,
+    Headers,
     Mailbox,
+    MailboxFull,
     Overflow,
     Replies,
     Supervision,
@@ -17,6 +21,7 @@ from boyd.runtime import (
     open_system,
     receives,
 )
+from boyd.runtime.post import current_headers
 from tests.runtime.stage import Add, Note
 
 pytestmark = pytest.mark.usefixtures("autojump_clock")
@@ -147,3 +152,91 @@ async def test_a_stopped_hearer_over_its_budget_hears_nothing_more() -> None:
         ref.tell(Do(what="crash"))
         await system.settle(1)
         assert not system.is_heard("news/today")
+
+
+# ---------------------------------------------------------------- filters and policies
+class Picky(Actor[Note]):
+    """Hears what `where` holds for."""
+
+    log: list[int]
+    where: Callable[[Headers], bool]
+
+    async def started(self, ctx: Context) -> None:
+        ctx.subscribe("news/*", where=self.where)
+
+    @receives
+    async def note(self, note: Note, ctx: Context) -> None:
+        self.log.append(note.n)
+
+
+async def test_a_filter_on_headers_chooses_what_an_actor_and_a_channel_hear() -> None:
+    log: list[int] = []
+
+    def of_mine(headers: Headers) -> bool:
+        return headers.labels.get("run") == "mine"
+
+    async with (
+        open_system() as system,
+        system.open_subscription("news/*", Note, where=of_mine) as news,
+    ):
+        await system.spawn(Picky, log, of_mine)
+        for n, run in enumerate(["mine", "other", "mine"]):
+            token = current_headers.set(Headers(labels={"run": run}))
+            system.publish("news/today", Note(n=n))
+            current_headers.reset(token)
+        await system.settle(1)
+        assert [news.receive_nowait().n for _ in range(2)] == [0, 2]
+        with pytest.raises(trio.WouldBlock):
+            news.receive_nowait()
+    assert log == [0, 2]
+
+
+async def test_a_filter_that_fails_is_reported_and_fails_nobody_else(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    log: list[int] = []
+
+    def broken(headers: Headers) -> bool:
+        raise KeyError(headers.thread)
+
+    async with open_system() as system:
+        await system.spawn(Picky, log, broken, name="picky")
+        await system.spawn(Hearer, log)
+        system.publish("news/today", Note(n=1))
+        await system.settle(1)
+        assert system.dead_letters == {}
+    assert log == [1]
+    assert "/picky: its filter failed on t.note" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("overflow", "kept", "dead"),
+    [
+        (None, [0, 1, 2], {"full": 2}),
+        (Overflow.REJECT, [0, 1, 2], {"full": 2}),
+        (Overflow.DROP_NEWEST, [0, 1, 2], {"dropped": 2}),
+        (Overflow.DROP_OLDEST, [0, 3, 4], {"dropped": 2}),
+    ],
+)
+async def test_a_subscription_has_a_lag_policy_of_its_own(
+    overflow: Overflow | None, kept: list[int], dead: dict[str, int]
+) -> None:
+    log: list[int] = []
+    opened = trio.Event()
+
+    class Slow(Hearer):
+        async def started(self, ctx: Context) -> None:
+            ctx.subscribe("news/*", overflow=overflow)
+
+    async with open_system() as system:
+        ref = await system.spawn(Slow, log, (), opened, mailbox=Mailbox(size=2))
+        system.publish("news/today", Note(n=0))
+        await trio.testing.wait_all_tasks_blocked()  # in hand
+        for n in range(1, 5):
+            system.publish("news/today", Note(n=n))
+        with pytest.raises(MailboxFull):
+            ref.tell(Note(n=9))  # the mailbox's own policy is what it was
+        opened.set()
+        await system.settle(1)
+        assert system.dead_letters == dead
+    assert log == kept

@@ -1126,3 +1126,30 @@ def test_jitter_spreads_the_back_off() -> None:
     delays = {next_restart(calm, ValueError(), crashes, 0.3, rng.random()).delay for _ in range(50)}
     assert len(delays) == 50
     assert all(0.1 <= delay <= 0.2 for delay in delays)
+
+
+def test_a_user_chooses_how_long_restarts_back_off() -> None:
+    crashes = tuple(float(n) / 1000 for n in range(8))
+    patient = Supervision(restarts=100, backoff=1.0, backoff_max=10.0)
+    delays = [
+        next_restart(patient, ValueError(), crashes[:n], 0.3, 0.999999).delay for n in range(8)
+    ]
+    assert delays == pytest.approx([0, 1, 2, 4, 8, 10, 10, 10], rel=1e-5)
+    at_once = Supervision(restarts=5000, backoff=0.0)
+    many = tuple(n / 1e6 for n in range(4000))
+    assert next_restart(at_once, ValueError(), many, 0.3, 0.5).delay == 0.0
+    most = Supervision(restarts=5000)
+    assert next_restart(most, ValueError(), many, 0.3, 0.5).delay == 1.5  # and does not overflow
+
+
+def test_the_back_off_begins_anew_after_a_quiet_window() -> None:
+    calm = Supervision(per=30.0)
+    assert next_restart(calm, ValueError(), (0.0, 1.0), 31.5, 0.5).delay == 0.0
+
+
+@pytest.mark.parametrize("value", [-1.0, float("nan")])
+def test_a_back_off_that_is_no_span_is_refused(value: float) -> None:
+    with pytest.raises(ValueError, match="backoff"):
+        Supervision(backoff=value)
+    with pytest.raises(ValueError, match="backoff_max"):
+        Supervision(backoff_max=value)

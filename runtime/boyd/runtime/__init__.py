@@ -33,6 +33,7 @@ from boyd.runtime.errors import (
     WireError,
 )
 from boyd.runtime.failure import failure
+from boyd.runtime.groups import Joined, Left, Spawned
 from boyd.runtime.inbox import Inbox, Lag, Lagged
 from boyd.runtime.ledger import (
     ANY,
@@ -75,6 +76,7 @@ __all__ = [
     "Headers",
     "IdConflict",
     "Inbox",
+    "Joined",
     "Lag",
     "Lagged",
     "Lease",
@@ -84,6 +86,7 @@ __all__ = [
     "LedgerCorrupt",
     "LedgerError",
     "LedgerUnavailable",
+    "Left",
     "Mailbox",
     "MailboxFull",
     "NameTaken",
@@ -96,6 +99,7 @@ __all__ = [
     "Restart",
     "Seams",
     "SequenceConflict",
+    "Spawned",
     "StashFull",
     "Strategy",
     "Supervision",

@@ -22,6 +22,7 @@ from boyd.runtime.errors import (
     NotAccepted,
 )
 from boyd.runtime.failure import failure_of, is_answer
+from boyd.runtime.groups import ACTORS_TOPIC
 from boyd.runtime.incarnation import Incarnation
 from boyd.runtime.origin import origin
 from boyd.runtime.restart import Decision, Directive, Strategy, next_restart
@@ -360,15 +361,15 @@ class Cell(Incarnation):
         for pattern in tuple(self.hearings or ()):
             system.unsubscribe(self, pattern)
         system.directory.forget(self)
-        crashed = self._failure is not None
-        tell_watchers(
-            self,
-            Terminated(
-                ref=self.ref,
-                reason="crashed" if crashed else "stopped",
-                failure=failure_of(self._failure) if self._failure is not None else None,
-            ),
+        system.groups.leave_all(self)
+        end = Terminated(
+            ref=self.ref,
+            reason="stopped" if self._failure is None else "crashed",
+            failure=None if self._failure is None else failure_of(self._failure),
         )
+        tell_watchers(self, end)
+        if system.is_heard(ACTORS_TOPIC):
+            system.publish(ACTORS_TOPIC, end)
         self._set_idle()
         if self.hold is not None:
             self.hold.release()

@@ -14,12 +14,13 @@ from boyd.runtime.dispatcher import Beginnings, Dispatcher
 from boyd.runtime.errands import Errands
 from boyd.runtime.errors import ActorStopped, NotAccepted
 from boyd.runtime.incarnation import Birth, Incarnation
-from boyd.runtime.mailbox import Mailbox
+from boyd.runtime.mailbox import Mailbox, Overflow
 from boyd.runtime.origin import Errand, origin
 from boyd.runtime.restart import Supervision
 from boyd.runtime.spans import check_span
 from boyd.runtime.supervision import Terminated
 from boyd.runtime.timers import Timers
+from boyd.runtime.topics import Hearing, Where
 
 if TYPE_CHECKING:
     from boyd.runtime.actor import Actor
@@ -215,21 +216,51 @@ class Context:
         if not self._is_over:
             self._cell.system.unwatch(self._cell, ref)
 
-    def subscribe(self, topic: str, /, *, echo: bool = False) -> None:
+    def subscribe(
+        self,
+        topic: str,
+        /,
+        *,
+        echo: bool = False,
+        where: Where | None = None,
+        overflow: Overflow | None = None,
+    ) -> None:
         """Hear, of what is published on `topic`, all that this actor accepts, until it stops or unsubscribes.
 
-        `topic` may be a pattern: `*` is one word, a last `**` any number. What
-        finds no room in the mailbox is treated by its overflow policy, and
-        where that is to reject, a dead letter. Subscribing again changes only
-        whether the actor hears itself (`echo`).
+        Subscribing again replaces the subscription: nothing is heard twice.
+
+        Args:
+            topic: a name, or a pattern: `*` is one word, a last `**` any number.
+            echo: hear what this actor publishes itself.
+            where: hear only messages whose headers it holds for. It must not fail; what it fails on is not heard.
+            overflow: what becomes of a message that finds no room, by default as the mailbox has it. To
+                reject makes a dead letter `full` of it, for a publisher is never refused. To drop the
+                oldest drops whatever waits longest, told messages too.
         """
         cell = self._life
-        cell.system.subscribe(cell, topic, echo=echo)
+        hearing = Hearing(cell, echo=echo, where=where, overflow=overflow)
+        cell.system.subscribe(cell, topic, hearing)
 
     def unsubscribe(self, topic: str, /) -> None:
         """Hear no more of `topic`, as it was subscribed to. Idempotent."""
         if not self._is_over:
             self._cell.system.unsubscribe(self._cell, topic)
+
+    def join(self, group: str, /) -> None:
+        """Belong to `group`, where `System.group` finds this actor, until it stops or leaves. Idempotent.
+
+        Restarts change nothing. `Joined` is published on the topic `boyd.groups/<group>`, and `Left` at the end.
+
+        Raises:
+            ValueError: a name that no group can have.
+        """
+        cell = self._life
+        cell.system.groups.join(cell, group)
+
+    def leave(self, group: str, /) -> None:
+        """Belong to `group` no more. Idempotent."""
+        if not self._is_over:
+            self._cell.system.groups.leave(self._cell, group)
 
     def publish(self, topic: str, message: object, /) -> None:
         """To all subscriptions of `topic`."""

@@ -73,7 +73,7 @@ class Inbox(Post, trio.abc.ReceiveChannel[T_co], Generic[T_co]):
         """Its reader learns how many."""
         self._lagged += 1
 
-    def offer(self, envelope: Envelope) -> None:
+    def offer(self, envelope: Envelope, overflow: Overflow | None = None) -> None:  # noqa: ARG002  # its own rules
         """Take part in a publication, under this inbox's lag policy."""
         if self.closed:
             return

@@ -202,17 +202,22 @@ class Post(ABC):
         if self.idle:
             self.rouse()
 
-    def offer(self, envelope: Envelope) -> None:
-        """Take part in a publication: as a tell, but what finds no room is a dead letter."""
+    def offer(self, envelope: Envelope, overflow: Overflow | None = None) -> None:
+        """Take part in a publication: as a tell, but what finds no room is a dead letter.
+
+        Args:
+            overflow: instead of the mailbox's own policy.
+        """
         if self.closed:
             return
         queue = self.queue
+        overflow = overflow or queue.overflow
         if queue.has_room():
             self.deliver(envelope)
-        elif queue.overflow is Overflow.DROP_OLDEST:
+        elif overflow is Overflow.DROP_OLDEST:
             self.drop_oldest()
             self.deliver(envelope)
-        elif queue.overflow is Overflow.DROP_NEWEST:
+        elif overflow is Overflow.DROP_NEWEST:
             queue.dropped += 1
             self.system.dead_letter(envelope, self, "dropped")
         else:

@@ -80,6 +80,9 @@ class Supervision:
         strategy: for the children that it will have: who of them is restarted with whom.
         directives: what a crash leads to instead, by class of the error; the nearest class counts.
             A crash in `started()` cannot be resumed, and is a restart.
+        backoff: seconds before the second restart within `per`; the first is at once, and each further
+            one waits twice as long, shortened by a random part of up to a half.
+        backoff_max: seconds, the longest of these.
         restarts: how many within `per` seconds; one more escalates to the parent.
         per: seconds, a sliding window.
         shutdown: seconds to stop in before it is killed.
@@ -94,6 +97,8 @@ class Supervision:
     )
     restarts: int = attrs.field(default=3, validator=_count)
     per: float = attrs.field(default=30.0, validator=_span)
+    backoff: float = attrs.field(default=0.05, validator=_span)
+    backoff_max: float = attrs.field(default=2.0, validator=_span)
     shutdown: float = attrs.field(default=5.0, validator=_span)
     redeliver: int = attrs.field(default=0, validator=_count)
     significant: bool = True
@@ -115,8 +120,8 @@ class Decision:
     crashes: tuple[float, ...]
 
 
-_FIRST_DELAY = 0.05
-_LONGEST_DELAY = 2.0
+_MOST_DOUBLINGS = 60
+"""More would overflow, and are above any limit."""
 
 
 def next_restart(
@@ -153,8 +158,8 @@ def _within_budget(supervision: Supervision, recent: tuple[float, ...], jitter: 
     if len(recent) > supervision.restarts:
         verdict = Directive.ESCALATE if supervision.significant else Directive.STOP
         return Decision(verdict=verdict, delay=0.0, crashes=recent)
-    waits = len(recent) - 2
-    delay = (
-        0.0 if waits < 0 else min(_FIRST_DELAY * 2.0**waits, _LONGEST_DELAY) * (0.5 + jitter / 2)
-    )
+    delay = 0.0
+    if len(recent) > 1:
+        doubled = supervision.backoff * 2.0 ** min(len(recent) - 2, _MOST_DOUBLINGS)
+        delay = min(doubled, supervision.backoff_max) * (0.5 + jitter / 2)
     return Decision(verdict=Directive.RESTART, delay=delay, crashes=recent)

@@ -16,6 +16,7 @@ from boyd.runtime.dispatcher import Beginnings, Dispatcher, Gate, Waiter
 from boyd.runtime.envelope import Envelope
 from boyd.runtime.errors import NotAccepted, SystemClosed
 from boyd.runtime.exclusive import Turns
+from boyd.runtime.groups import Groups
 from boyd.runtime.inbox import Inbox
 from boyd.runtime.incarnation import Incarnation
 from boyd.runtime.ledger import Ledger
@@ -87,6 +88,7 @@ class Services:
         self.busy = Count(self.dispatcher)
         self.directory = Directory()
         self.topics = Topics()
+        self.groups = Groups(self.publish)
         self.turns = Turns(self.dispatcher)
         self.cancel_scope = nursery.cancel_scope
         self.closing = False
@@ -144,12 +146,12 @@ class Services:
         for listener in listeners:
             listener.offer(envelope)
 
-    def subscribe(self, cell: Incarnation, pattern: str, *, echo: bool) -> None:
+    def subscribe(self, cell: Incarnation, pattern: str, hearing: Hearing) -> None:
         """Have an actor hear `pattern` until its end, once however often it subscribes."""
         self.unsubscribe(cell, pattern)
         if cell.hearings is None:
             cell.hearings = {}
-        hearing = cell.hearings[pattern] = Hearing(cell, echo=echo)
+        cell.hearings[pattern] = hearing
         self.topics.add(pattern, hearing)
 
     def unsubscribe(self, cell: Incarnation, pattern: str) -> None:

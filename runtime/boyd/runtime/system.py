@@ -12,6 +12,7 @@ import trio
 from boyd.runtime.actor import Actor
 from boyd.runtime.cell import Cell
 from boyd.runtime.errors import ActorStopped, MailboxFull, SystemClosed
+from boyd.runtime.groups import ACTORS_TOPIC, GROUPS_TOPIC, Spawned
 from boyd.runtime.inbox import Inbox, Lag, accepted_kinds
 from boyd.runtime.incarnation import Birth, Incarnation
 from boyd.runtime.mailbox import Mailbox
@@ -22,8 +23,9 @@ from boyd.runtime.reports import DEAD_TOPIC, SUPERVISION_TOPIC
 from boyd.runtime.restart import Supervision
 from boyd.runtime.services import Services
 from boyd.runtime.statistics import ActorStatistics
+from boyd.runtime.topics import Hearing, Where
 
-__all__ = ["DEAD_TOPIC", "SUPERVISION_TOPIC", "System"]
+__all__ = ["ACTORS_TOPIC", "DEAD_TOPIC", "GROUPS_TOPIC", "SUPERVISION_TOPIC", "System"]
 
 M = TypeVar("M")
 T = TypeVar("T")
@@ -110,12 +112,21 @@ class System(Services):
         cell = Cell(self, parent, name, birth, path=path, incarnation=incarnation)
         self.directory.add_cell(cell)
         self.start_soon(cell.run, name=path)
+        if self.is_heard(ACTORS_TOPIC):
+            self.publish(ACTORS_TOPIC, Spawned(ref=cell.ref, kind=cell.kind))
         return cell
 
     # ------------------------------------------------------------------ by path
     def lookup(self, path: str, accepts: type[M], /) -> Ref[M]:  # noqa: ARG002  # for type checkers; `tell` checks
         """The living actor at `path`. Raises UnknownActor."""
         return cast("Ref[M]", self.directory.cell(path).ref)
+
+    def group(self, name: str, accepts: type[M], /) -> tuple[Ref[M], ...]:  # noqa: ARG002  # as in `lookup`
+        """The living actors that belong to a group now, in order of joining; none, if there is no such group.
+
+        To miss no change, subscribe to `boyd.groups/<name>` first, then look.
+        """
+        return cast("tuple[Ref[M], ...]", self.groups.members(name))
 
     def crash(self, path: str, error: Exception | None = None) -> None:
         """Make the actor at `path` fail now, as if its handler had raised. For tests and demonstrations.
@@ -142,28 +153,50 @@ class System(Services):
     # ------------------------------------------------------------------ inboxes and channels
     @overload
     def open_subscription(
-        self, topic: str, kind: type[T], *, size: int = ..., lag: Lag = ...
+        self,
+        topic: str,
+        kind: type[T],
+        *,
+        size: int = ...,
+        lag: Lag = ...,
+        where: Where | None = ...,
     ) -> AbstractAsyncContextManager[Inbox[T]]: ...
     @overload
     def open_subscription(
-        self, topic: str, kind: object, *, size: int = ..., lag: Lag = ...
+        self,
+        topic: str,
+        kind: object,
+        *,
+        size: int = ...,
+        lag: Lag = ...,
+        where: Where | None = ...,
     ) -> AbstractAsyncContextManager[Inbox[Any]]: ...
     @asynccontextmanager
     async def open_subscription(
-        self, topic: str, kind: object, *, size: int = 256, lag: Lag = Lag.DROP_OLDEST
+        self,
+        topic: str,
+        kind: object,
+        *,
+        size: int = 256,
+        lag: Lag = Lag.DROP_OLDEST,
+        where: Where | None = None,
     ) -> AsyncGenerator[Inbox[Any]]:
         """Hear what is published on `topic` from now on, until the block ends.
 
-        `kind` is a message class or a union of them. A slow reader reads
-        `Lagged(n)` where n messages were dropped (`Lag.DROP_OLDEST`), or is
-        disconnected.
+        Args:
+            topic: a name, or a pattern: `*` is one word, a last `**` any number.
+            kind: a message class or a union of them.
+            size: messages that may wait.
+            lag: a slow reader reads `Lagged(n)` where n messages were dropped, or is disconnected.
+            where: hear only messages whose headers it holds for. It must not fail; what it fails on is not heard.
         """
         with self.open_inbox(kind, size=size, lag=lag) as inbox:
-            self.topics.add(topic, inbox)
+            hearing = Hearing(inbox, where=where)
+            self.topics.add(topic, hearing)
             try:
                 yield inbox
             finally:
-                self.topics.remove(topic, inbox)
+                self.topics.remove(topic, hearing)
 
     @overload
     def open_inbox(self, kind: type[T], *, size: int = ..., lag: Lag | None = ...) -> Inbox[T]: ...

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
-from typing import Protocol
+from collections.abc import Callable, Container
+from typing import Protocol, TypeAlias
 
-from boyd.runtime.envelope import Envelope
+from boyd.runtime.envelope import Envelope, Headers
+from boyd.runtime.mailbox import Overflow
 from boyd.runtime.post import Post
 
-__all__ = ["Hearing", "Listener", "Topics", "matches"]
+__all__ = ["Hearing", "Listener", "Topics", "Where", "matches"]
+
+Where: TypeAlias = Callable[[Headers], bool]
+"""A filter of a subscription, on what travels beside a message."""
 
 
 class Listener(Protocol):
@@ -25,25 +29,48 @@ class Listener(Protocol):
 
 
 class Hearing:
-    """An actor's subscription of one topic: what it accepts of what is published there.
+    """A subscription of one topic: what its mailbox accepts of what is published there.
 
     Attributes:
         echo: it hears what it publishes itself.
+        where: only messages whose headers it holds for are heard.
+        overflow: what becomes of a message that finds no room, where the mailbox's own policy is not meant.
     """
 
-    __slots__ = ("echo", "post")
+    __slots__ = ("echo", "overflow", "post", "where")
 
-    def __init__(self, post: Post, *, echo: bool) -> None:
+    def __init__(
+        self,
+        post: Post,
+        *,
+        echo: bool = True,
+        where: Where | None = None,
+        overflow: Overflow | None = None,
+    ) -> None:
         self.post = post
         self.echo = echo
+        self.where = where
+        self.overflow = overflow
 
     @property
     def accepted(self) -> Container[type]:
         return self.post.accepted
 
     def offer(self, envelope: Envelope, /) -> None:
-        if self.echo or envelope.sender is not self.post.ref:
-            self.post.offer(envelope)
+        if self._hears(envelope):
+            self.post.offer(envelope, self.overflow)
+
+    def _hears(self, envelope: Envelope) -> bool:
+        if not self.echo and envelope.sender is self.post.ref:
+            return False
+        if self.where is None:
+            return True
+        try:
+            return self.where(envelope.headers)
+        except Exception as error:  # noqa: BLE001  # who listens must not make publishers fail
+            name = envelope.codec.name
+            self.post.system.report(f"{self.post.path}: its filter failed on {name}", error)
+            return False
 
 
 def matches(pattern: str, topic: str) -> bool:
