@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from functools import partial
 
 import pytest
 import trio
@@ -11,6 +12,7 @@ from trio.testing import wait_all_tasks_blocked
 from boyd.runtime import (
     Actor,
     ActorStopped,
+    AskTimeout,
     Context,
     Mailbox,
     NameTaken,
@@ -563,3 +565,147 @@ async def test_an_idle_actor_keeps_nothing_of_the_message_that_it_handled_last()
         ref.tell(Large(text="x"))
         await system.settle(1)
         assert [one for one in gc.get_objects() if type(one) is Large] == []
+
+
+# ---------------------------------------------------------------- suspended, and stopped behind the work
+async def test_d5_a_suspended_actor_finishes_what_it_has_in_hand_and_goes_on_when_resumed() -> None:
+    door = Door()
+    async with open_system() as system:
+        ref = await system.spawn(Recorder, door, name="acc")
+        ref.tell(Hold())
+        await door.entered.wait()
+        for n in range(3):
+            ref.tell(Note(n=n))
+        system.suspend("/acc")
+        system.suspend("/acc")
+        door.opened.set()
+        await system.settle(1)  # nobody is busy: it will handle nothing
+        assert door.log == ["started 1", "hold 0", "held 0"]
+        assert ref.statistics().state == "suspended"
+        assert ref.statistics().queued == 3
+        ref.tell(Note(n=3))
+        await wait_all_tasks_blocked()
+        assert ref.statistics().queued == 4
+        system.resume("/acc")
+        system.resume("/acc")
+        await system.settle(1)
+        assert door.log[3:] == [0, 1, 2, 3]
+        assert ref.statistics().state == "running"
+
+
+async def test_d5_suspended_in_the_midst_of_a_batch_it_handles_no_more_of_it() -> None:
+    door = Door()
+
+    class Brake(Recorder):
+        @receives
+        async def note(self, note: Note, ctx: Context) -> None:
+            self.door.log.append(note.n)
+            if note.n == 1:
+                ctx.system.suspend(ctx.ref.path)
+
+    async with open_system() as system:
+        ref = await system.spawn(Brake, door, name="acc")
+        for n in range(4):
+            ref.tell(Note(n=n))
+        await system.settle(1)
+        assert door.log == ["started 1", 0, 1]
+        system.suspend("/acc")
+        system.resume("/acc")
+        await system.settle(1)
+        assert door.log == ["started 1", 0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("how", ["stop", "kill", "crash", "leave"])
+async def test_d5_a_suspended_actor_ends_like_any_other(how: str) -> None:
+    door = Door()
+    async with open_system() as system:
+        ref = await system.spawn(Recorder, door, name="acc")
+        system.suspend("/acc")
+        ref.tell(Note(n=1))
+        await system.settle(1)
+        match how:
+            case "stop":
+                await system.stop_actor(ref)
+                assert door.log == ["started 1", "stopped"]
+            case "kill":
+                system.kill("/acc")
+                await system.settle(1)
+                assert door.log == ["started 1"]
+            case "crash":
+                system.crash("/acc")
+                await trio.sleep(1)
+                # It lives anew, and is still suspended.
+                assert door.log == ["started 1", "started 2"]
+                assert ref.statistics().state == "suspended"
+                system.resume("/acc")
+                await system.settle(1)
+                assert door.log == ["started 1", "started 2", 1]
+            case _:
+                pass
+    lost = 0 if how == "crash" else 1
+    assert system.dead_letters == ({"stopped": 1} if lost else {})
+
+
+async def test_an_ask_of_a_suspended_actor_runs_out_of_time() -> None:
+    async with open_system() as system:
+        ref = await system.spawn(Recorder, Door(), name="acc")
+        system.suspend("/acc")
+        with pytest.raises(AskTimeout):
+            await ref.ask(Add(), within=3)
+        system.resume("/acc")
+        assert await ref.ask(Add(amount=2)) == 2
+        assert system.dead_letters == {"withdrawn": 1}
+
+
+async def test_d5_drained_it_stops_behind_what_waits() -> None:
+    door = Door()
+    async with open_system() as system:
+        ref = await system.spawn(Recorder, door, name="acc", mailbox=Mailbox(size=4))
+        ref.tell(Hold())
+        await door.entered.wait()
+        for n in range(4):
+            ref.tell(Note(n=n))  # its mailbox is full: the mark takes no room
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(partial(system.stop_actor, ref, drain=True))
+            await wait_all_tasks_blocked()
+            assert ref.statistics().state == "running"
+            door.opened.set()
+        with pytest.raises(ActorStopped):
+            ref.tell(Note(n=9))
+        assert system.dead_letters == {}
+    assert door.log == ["started 1", "hold 0", "held 0", 0, 1, 2, 3, "stopped"]
+
+
+async def test_d5_what_comes_behind_the_mark_of_a_drain_is_a_dead_letter() -> None:
+    door = Door()
+    async with open_system() as system:
+        ref = await system.spawn(Recorder, door, name="acc")
+        ref.tell(Hold())
+        await door.entered.wait()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(partial(system.stop_actor, ref, drain=True))
+            await wait_all_tasks_blocked()
+            ref.tell(Note(n=1))
+            door.opened.set()
+        assert system.dead_letters == {"stopped": 1}
+        await system.stop_actor(ref, drain=True)  # long since dead
+    assert door.log == ["started 1", "hold 0", "held 0", "stopped"]
+
+
+async def test_an_actor_that_drains_itself_does_not_wait_for_itself() -> None:
+    door = Door()
+
+    class Leaver(Recorder):
+        @receives
+        async def note(self, note: Note, ctx: Context) -> None:
+            self.door.log.append(note.n)
+            if note.n == 0:
+                await ctx.system.stop_actor(ctx.ref, drain=True)
+
+    async with open_system() as system:
+        ref = await system.spawn(Leaver, door, name="acc")
+        for n in range(3):
+            ref.tell(Note(n=n))
+        await system.settle(1)
+        assert system.paths() == ()
+    assert door.log == ["started 1", 0, 1, 2, "stopped"]

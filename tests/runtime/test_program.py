@@ -37,7 +37,6 @@ from boyd.runtime import (
     receives,
 )
 from boyd.runtime.cell import Cell
-from boyd.runtime.post import Post
 from boyd.runtime.supervision import DeadLetter
 from boyd.runtime.testing import seeded_seams
 from tests.runtime.conftest import run_in_virtual_time
@@ -68,6 +67,7 @@ class Known:
     inside: Counter[str] = attrs.field(factory=Counter[str])
     terminated: Counter[str] = attrs.field(factory=Counter[str])
     watches: Counter[str] = attrs.field(factory=Counter[str])
+    posts: list[Cell] = attrs.field(factory=list[Cell])
 
 
 class Worker(Actor[Work | Terminated]):
@@ -80,6 +80,9 @@ class Worker(Actor[Work | Terminated]):
     async def work(self, work: Work, ctx: Context) -> int:
         name = ctx.ref.path
         assert not self.known.inside[name], "two handlers at once"
+        assert not any(
+            post.path == name and not post.closed and post.suspended for post in self.known.posts
+        ), "it is suspended"
         self.known.inside[name] += 1
         self.known.begun.append((name, work.sender, work.n, ctx.attempt))
         try:
@@ -128,6 +131,9 @@ COMMANDS = st.one_of(
     st.tuples(st.just("crash"), TARGETS),
     st.tuples(st.just("kill"), TARGETS),
     st.tuples(st.just("stop"), TARGETS),
+    st.tuples(st.just("drain"), TARGETS),
+    st.tuples(st.just("suspend"), TARGETS),
+    st.tuples(st.just("resume"), TARGETS),
     st.tuples(st.just("spawn"), TARGETS),
     st.tuples(st.just("watch"), TARGETS, TARGETS),
     st.tuples(st.just("advance"), st.sampled_from([0.0, 0.3, 1.0, 3.0])),
@@ -151,7 +157,6 @@ class Interpreter:
         self.supervision = supervision
         self.known = Known()
         self.refs: dict[str, Ref[Work]] = {}
-        self.posts: list[Post] = []
         self.letters: Counter[str] = Counter()
         self.dropped_at: Counter[str] = Counter()
         self.scopes: list[trio.CancelScope] = []
@@ -170,8 +175,8 @@ class Interpreter:
             )
             self.refs[name] = ref
             post = self.system.find_post(ref.path, ref.incarnation)
-            assert post is not None
-            self.posts.append(post)
+            assert isinstance(post, Cell)
+            self.known.posts.append(post)
 
     def work(self, kind: str, ask: str, sender: int) -> Work:
         """The next piece of work; numbers grow with time."""
@@ -205,6 +210,12 @@ class Interpreter:
             case ("stop", name):
                 ref = self.refs[name]
                 self.begin(nursery, lambda: self.system.stop_actor(ref))
+            case ("drain", name):
+                ref = self.refs[name]
+                self.begin(nursery, lambda: self.system.stop_actor(ref, drain=True))
+            case ("suspend" | "resume" as what, name):
+                if f"/{name}" in self.system.paths():
+                    getattr(self.system, what)(f"/{name}")
             case ("spawn", name):
                 await self.spawn(name)
             case ("watch", watcher, name):
@@ -284,8 +295,7 @@ def check_order(known: Known) -> None:
 def check_accounts(run: Interpreter) -> None:
     """What went into the mailboxes came out of them, one way or another."""
     handled = crashed = queued = dropped = taken = 0
-    for post in run.posts:
-        assert isinstance(post, Cell)
+    for post in run.known.posts:
         handled += post.handled
         crashed += post.crashed
         queued += len(post.queue)
@@ -327,6 +337,8 @@ async def play(
                     await run.spawn(name)
                 for command in program:
                     await run.run(command, nursery)
+                for path in system.paths():
+                    system.resume(path)  # else a drain may wait for ever
             await system.settle(10)
             await system.stop()
             while True:

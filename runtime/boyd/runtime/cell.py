@@ -120,14 +120,26 @@ class Cell(Incarnation):
     async def _receive(self, ctx: Context) -> None:
         """Handle messages until told to stop."""
         dispatcher = self.system.dispatcher
-        while not self.is_interrupted:
+        self.is_interrupted |= self.suspended
+        while not self.is_interrupted or await self._is_resumed():
             # Apart, so that what was handled last does not live on in an idle actor.
             await self._handle_batch(dispatcher.batch, ctx)
+            if self.is_interrupted:
+                continue
             if len(self.queue):
                 await dispatcher.pass_turn()
-            elif not self.is_interrupted:
+            else:
                 self._set_idle()
                 await self.waiter.wait()
+
+    async def _is_resumed(self) -> bool:
+        """Interrupted: where it is suspended, wait until it is not; whether it goes on then."""
+        while self._is_only_suspended:
+            self.state = "suspended"
+            self._set_idle()
+            await self.waiter.wait()
+        self.state = "running"
+        return not self.is_interrupted
 
     async def _handle_batch(self, size: int, ctx: Context) -> None:
         """Handle some messages. What a handler raises ends the epoch, unless it is an answer."""
@@ -139,6 +151,8 @@ class Cell(Incarnation):
                 return
             track = envelope.track
             if track is not None and not self._is_wanted(envelope, track):
+                if self.is_interrupted:
+                    return
                 continue
             if spies:
                 self.system.reports.spied(envelope, self)
@@ -177,6 +191,10 @@ class Cell(Incarnation):
     def _is_wanted(self, envelope: Envelope, track: Track) -> bool:
         """Whether anybody still wants a message that is about to be handled."""
         reply, timer = track.reply, track.timer
+        if track.last:
+            self.queue.taken -= 1
+            self.stop()
+            return False
         if reply is not None:
             if reply.settled:
                 self.system.dead_letter(envelope, self, "withdrawn")

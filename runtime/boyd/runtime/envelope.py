@@ -48,6 +48,7 @@ class Track:
         reserved: a message of the runtime or of the actor to itself: no overflow policy drops it.
         attempt: 1, and one more for each redelivery.
         timer: the timer that sent it.
+        last: no message but a mark: whoever comes to it stops.
     """
 
     reply: ReplySlot | None = None
@@ -55,6 +56,7 @@ class Track:
     reserved: bool = False
     attempt: int = 1
     timer: Timer | None = None
+    last: bool = False
 
 
 class Envelope(NamedTuple):

@@ -11,10 +11,11 @@ import trio
 
 from boyd.runtime.actor import Actor, Handler, is_actor
 from boyd.runtime.dispatcher import Gate
-from boyd.runtime.envelope import Envelope, Headers
+from boyd.runtime.envelope import NO_HEADERS, Envelope, Headers, Track
 from boyd.runtime.errands import Errands
 from boyd.runtime.errors import ActorCrashed, ActorStopped
 from boyd.runtime.mailbox import Mailbox
+from boyd.runtime.messages import message, message_codec
 from boyd.runtime.origin import sender_and_headers, waiting_cell
 from boyd.runtime.post import Post
 from boyd.runtime.restart import Restart, Supervision
@@ -49,6 +50,11 @@ class Birth:
     """Of the run that it was started for: what its hooks send carries them."""
 
 
+@message
+class _Mark:
+    """Of the place in a mailbox where its actor is to stop."""
+
+
 class Incarnation(Post):
     """Its state, and how it is told to end or to fail. What it does about it is in `Cell`.
 
@@ -58,6 +64,7 @@ class Incarnation(Post):
         start_error: why the first life did not begin, while somebody waited for it.
         lived: its first life has begun.
         hold: keeps its next life back, where siblings are restarted with it.
+        suspended: it is to handle nothing until it is resumed.
         stopped: opens at the very end.
     """
 
@@ -93,6 +100,7 @@ class Incarnation(Post):
         "state",
         "stopped",
         "supervision",
+        "suspended",
         "timers",
     )
 
@@ -147,6 +155,7 @@ class Incarnation(Post):
         self.is_interrupted = False
         self._lively = False
         self.lived = False
+        self.suspended = False
         self._scope = _NO_SCOPE
         system.busy.up()
 
@@ -178,7 +187,7 @@ class Incarnation(Post):
     @property
     def is_living(self) -> bool:
         """It may have children now: not between two lives, nor about to end."""
-        return self.state in ("starting", "running")
+        return self.state in ("starting", "running", "suspended")
 
     def statistics(self) -> ActorStatistics:
         """How it is, now."""
@@ -276,7 +285,36 @@ class Incarnation(Post):
             self.hold.release()
         self.hold = hold
 
-    async def suspend_within(self, seconds: float) -> None:
+    def suspend(self) -> None:
+        """Handle nothing behind the message in hand, until `resume`. Idempotent."""
+        if not self.suspended and not self.is_ending:
+            self.suspended = True
+            self._interrupt()
+            self.waiter.wake()
+
+    def resume(self) -> None:
+        """Go on with what waits. Idempotent."""
+        if self.suspended:
+            if self._is_only_suspended:
+                self.is_interrupted = False
+            self.suspended = False
+            self._set_busy()
+            self.waiter.wake()
+
+    @property
+    def _is_only_suspended(self) -> bool:
+        """Nothing else than its suspension interrupts it."""
+        return self.suspended and not self._end and self._injected is None and self.hold is None
+
+    def stop_behind(self) -> None:
+        """Stop when everything that waits now has been handled."""
+        if self.is_ending:
+            return
+        track = Track(reserved=True, last=True)
+        mark = Envelope(message_codec(_Mark), b"", None, NO_HEADERS, self.system.now(), track)
+        self.deliver(mark)
+
+    async def end_life_within(self, seconds: float) -> None:
         """End its life, politely for at most `seconds`, then by force, and hold the next one back."""
         if self.hold is None:
             if self.is_ending:
@@ -292,14 +330,24 @@ class Incarnation(Post):
             self._scope.cancel()
             await self._end_by_force(hold.ended)
 
+    async def stop_drained(self) -> None:
+        """Stop behind all that waits now. From one of its own handlers: do not wait."""
+        self.stop_behind()
+        if not self._waits_for_caller():
+            await self.stopped.wait()
+
+    def _waits_for_caller(self) -> bool:
+        """Whether this task belongs to its handler, or to one below it."""
+        caller: Incarnation | None = waiting_cell()
+        while caller is not None and caller is not self:
+            caller = caller.parent
+        return caller is not None
+
     async def stop_within(self, seconds: float) -> None:
         """Stop, politely for at most `seconds`, then by force. From one of its own handlers: do not wait."""
         self.stop()
-        caller: Incarnation | None = waiting_cell()
-        while caller is not None:
-            if caller is self:
-                return
-            caller = caller.parent
+        if self._waits_for_caller():
+            return
         with trio.CancelScope(deadline=trio.current_time() + seconds):
             await self.stopped.wait()
         if not self.stopped.is_open:

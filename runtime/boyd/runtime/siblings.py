@@ -116,7 +116,7 @@ class Siblings:
             if cell.supervision.restart is Restart.TEMPORARY:
                 await cell.stop_within(cell.supervision.shutdown)
             else:
-                await cell.suspend_within(cell.supervision.shutdown)
+                await cell.end_life_within(cell.supervision.shutdown)
         if delay > 0:
             await self._system.sleep(delay)
         for cell in cells:

@@ -8,7 +8,7 @@ import attrs
 
 __all__ = ["ActorStatistics", "State"]
 
-State = Literal["starting", "running", "backing off", "stopping", "stopped"]
+State = Literal["starting", "running", "suspended", "backing off", "stopping", "stopped"]
 
 
 @attrs.frozen(kw_only=True)
@@ -18,7 +18,7 @@ class ActorStatistics:
     Attributes:
         path: where it is.
         kind: name of its class or function.
-        state: "starting", "running", "backing off", "stopping" or "stopped".
+        state: "starting", "running", "suspended", "backing off", "stopping" or "stopped".
         handling: name of the message in hand, or "".
         queued: messages in its mailbox, of at most `capacity`.
         handled: messages finished since it was spawned.

@@ -139,16 +139,34 @@ class System(Services):
         """Stop the actor at `path` now, cancelling its handler. Raises UnknownActor."""
         self.directory.cell(path).kill()
 
-    async def stop_actor(self, ref: Ref[Any]) -> None:
+    async def stop_actor(self, ref: Ref[Any], *, drain: bool = False) -> None:
         """Stop one actor politely, by force after its shutdown time. Returns when it has stopped.
 
-        In one of its own handlers it returns at once.
+        It finishes the message in hand; what waits behind it becomes dead
+        letters. With `drain` it handles first all that waits now, however long
+        that takes. In one of its own handlers this returns at once.
         """
         post = self.post_of(ref)
-        if isinstance(post, Cell):
-            await post.stop_within(post.supervision.shutdown)
-        else:
+        if not isinstance(post, Cell):
             await trio.lowlevel.checkpoint()
+        elif drain:
+            await post.stop_drained()
+        else:
+            await post.stop_within(post.supervision.shutdown)
+
+    def suspend(self, path: str) -> None:
+        """Have the actor at `path` handle nothing behind the message in hand, until `resume`.
+
+        Its mailbox fills meanwhile, and asks run out of time. Restarts change
+        nothing about it; it can be stopped and killed. Idempotent.
+
+        Raises UnknownActor.
+        """
+        self.directory.cell(path).suspend()
+
+    def resume(self, path: str) -> None:
+        """Have the actor at `path` go on where it was suspended. Idempotent. Raises UnknownActor."""
+        self.directory.cell(path).resume()
 
     # ------------------------------------------------------------------ inboxes and channels
     @overload
