@@ -151,13 +151,13 @@ def test_a_method_that_could_not_work_receives_nothing() -> None:
     with pytest.raises(TypeError, match="annotate `note` with the message that it receives"):
 
         class Vague(Actor[Note]):
-            @receives
+            @receives  # pyright: ignore[reportUnknownArgumentType]
             async def note(self, note, ctx: Context) -> None: ...  # type: ignore[no-untyped-def]  # noqa: ANN001  # pyright: ignore[reportMissingParameterType, reportUnknownParameterType]
 
     with pytest.raises(TypeError, match="Nowhere cannot be found"):
 
         class Lost(Actor[Note]):
-            @receives
+            @receives  # pyright: ignore[reportUnknownArgumentType]
             async def note(self, note: Nowhere, ctx: Context) -> None: ...  # type: ignore[name-defined]  # noqa: F821  # pyright: ignore[reportUndefinedVariable, reportUnknownParameterType]
 
     with pytest.raises(TypeError, match="must be `async def` to be an actor"):

@@ -10,18 +10,21 @@ from typing import (
     ClassVar,
     Final,
     Generic,
+    TypeAlias,
     TypeGuard,
     TypeVar,
     cast,
     dataclass_transform,
     get_args,
     get_origin,
+    overload,
 )
 
 import attrs
 
 from boyd.runtime.annotations import local_names, mentioned, own_annotations
 from boyd.runtime.forms.form import is_union, type_name
+from boyd.runtime.wanted import while_wanted
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -40,16 +43,45 @@ Handler = Callable[[Any, Any, Any], Coroutine[object, object, object]]
 _MARK: Final = "__boyd_receives__"
 
 
+Method: TypeAlias = "Callable[[S, C, Context], Coroutine[object, object, R]]"
+
+
+@overload
+def receives(method: Method[S, C, R], /) -> Method[S, C, R]: ...
+@overload
 def receives(
-    method: Callable[[S, C, Context], Coroutine[object, object, R]], /
-) -> Callable[[S, C, Context], Coroutine[object, object, R]]:
-    """Mark the method that handles one message class, the annotation of its first parameter."""
-    if not inspect.iscoroutinefunction(method):
-        raise TypeError(f"{method.__qualname__} must be `async def` to receive messages")
+    *, cancellable: bool = ..., reentrant: bool = ...
+) -> Callable[[Method[S, C, R]], Method[S, C, R]]: ...
+def receives(method: Any = None, /, *, cancellable: bool = False, reentrant: bool = False) -> Any:
+    """Mark the method that handles one message class, the annotation of its first parameter.
+
+    Args:
+        cancellable: when nobody waits for the answer any more, it is cancelled: the asker has left
+            or its time is over. Else it runs to its end, and the answer is a dead letter `late`.
+        reentrant: where its actor waits for an ask that led to this one, which else is an
+            `AskCycle`, it runs at once, beside the handler that waits and before what waits in the
+            mailbox. Between two awaits it has the state to itself, as ever.
+    """
     frame = inspect.currentframe()
-    parameter = _parameter(method, 1)
-    setattr(method, _MARK, _locals_for(parameter, frame.f_back if frame else None))
-    return method
+    around = frame.f_back if frame else None
+
+    def mark(method: Method[S, C, R]) -> Method[S, C, R]:
+        if not inspect.iscoroutinefunction(method):
+            raise TypeError(f"{method.__qualname__} must be `async def` to receive messages")
+        names = _locals_for(_parameter(method, 1), around)
+        setattr(method, _MARK, _Receives(names, cancellable=cancellable, reentrant=reentrant))
+        return method
+
+    return mark if method is None else mark(method)
+
+
+@attrs.frozen
+class _Receives:
+    """What `@receives` knows of a method: the names of its surroundings, and how it wants to run."""
+
+    names: dict[str, object]
+    cancellable: bool = attrs.field(kw_only=True)
+    reentrant: bool = attrs.field(kw_only=True)
 
 
 def _parameter(fn: Callable[..., object], index: int) -> inspect.Parameter:
@@ -102,6 +134,7 @@ class Actor(Generic[M]):
     """
 
     __boyd_handlers__: ClassVar[Mapping[type, Handler]] = {}
+    __boyd_reentrant__: ClassVar[frozenset[type]] = frozenset()
     __boyd_codecs__: ClassVar[dict[type, MessageCodec[Any]]] = {}
 
     async def started(self, ctx: Context) -> None:
@@ -119,7 +152,14 @@ class Actor(Generic[M]):
         attrs.define(slots=False, eq=False, auto_attribs=True)(cls)
         accepted = _accepted(cls)
         if accepted is not None and "__boyd_handlers__" not in cls.__dict__:
-            cls.__boyd_handlers__ = _handlers(cls, accepted)
+            found = _handlers(cls, accepted)
+            cls.__boyd_handlers__ = {
+                kind: while_wanted(found[kind][0]) if found[kind][1].cancellable else found[kind][0]
+                for kind in accepted
+            }
+            cls.__boyd_reentrant__ = frozenset(
+                kind for kind in accepted if found[kind][1].reentrant
+            )
         cls.__boyd_codecs__ = {}
 
 
@@ -156,27 +196,27 @@ def _accepted(cls: type) -> tuple[type, ...] | None:
     return tuple(inherited) or None
 
 
-def _handlers(cls: type, accepted: tuple[type, ...]) -> Mapping[type, Handler]:
-    found: dict[type, Handler] = {}
+def _handlers(cls: type, accepted: tuple[type, ...]) -> Mapping[type, tuple[Handler, _Receives]]:
+    found: dict[type, tuple[Handler, _Receives]] = {}
     for name in dir(cls):
         method = getattr(cls, name, None)
-        names = getattr(method, _MARK, None)
-        if method is None or names is None:
+        marked: _Receives | None = getattr(method, _MARK, None)
+        if method is None or marked is None:
             continue
-        for kind in _accepted_by(method, _parameter(method, 1), names):
+        for kind in _accepted_by(method, _parameter(method, 1), marked.names):
             if kind not in accepted:
                 raise TypeError(
                     f"{cls.__name__}.{name} receives {type_name(kind)}, which {cls.__name__} does not accept"
                 )
             if kind in found:
                 raise TypeError(f"{cls.__name__} has two @receives methods for {type_name(kind)}")
-            found[kind] = method
+            found[kind] = method, marked
     for kind in accepted:
         if kind not in found:
             raise TypeError(
                 f"{cls.__name__} accepts {type_name(kind)}, but has no @receives method for it"
             )
-    return {kind: found[kind] for kind in accepted}
+    return found
 
 
 def actor(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import trio
 
 from boyd.runtime.envelope import Envelope, Track
 from boyd.runtime.errors import AskCycle, AskTimeout, MailboxFull, NotAccepted
 from boyd.runtime.mailbox import Overflow
-from boyd.runtime.origin import sender_and_headers, waiting_cell
+from boyd.runtime.origin import sender_and_headers, waiting_cell, waiting_deadline
 from boyd.runtime.reply import ReplySlot
 from boyd.runtime.spans import check_span
 
@@ -32,22 +32,22 @@ async def ask(post: Post, message: object, within: float | None) -> Any:  # noqa
     if within is not None and check_span(within, "within") < limit:
         limit = within
     limit += now
+    way = None
     if asker is not None:
-        _refuse_cycle(asker, post)
-        limit = min(limit, asker.deadline)
+        way = _way_back(asker, post)
+        limit = min(limit, waiting_deadline())
+    if way is not None and codec.cls not in post.reentrant:
+        raise AskCycle(f"{way} would wait for itself; tell instead")
     if limit <= now:
         name = codec.cls.__name__
         raise AskTimeout(f"{post.path} was not asked {name}: there was no time left")
-
-    queue = post.queue
-    if not queue.has_room() and queue.overflow is not Overflow.DROP_OLDEST:
-        queue.rejected += 1
-        raise MailboxFull(post.full_text())
+    if way is None:
+        _refuse_when_full(post)
     body = codec.encode(message)
-    if not queue.has_room():
+    if way is None and not post.queue.has_room():
         post.drop_oldest()
     slot = ReplySlot(post, codec, now, limit)
-    _deliver(post, codec, body, slot)
+    _deliver(post, codec, body, slot, beside=way is not None)
     if asker is not None:
         asker.asking.append(post)
     try:
@@ -60,13 +60,26 @@ async def ask(post: Post, message: object, within: float | None) -> Any:  # noqa
     return slot.result()
 
 
-def _deliver(post: Post, codec: MessageCodec[Any], body: bytes, slot: ReplySlot) -> None:
-    """Put the request into the mailbox, and start its time."""
+def _refuse_when_full(post: Post) -> None:
+    queue = post.queue
+    if not queue.has_room() and queue.overflow is not Overflow.DROP_OLDEST:
+        queue.rejected += 1
+        raise MailboxFull(post.full_text())
+
+
+def _deliver(
+    post: Post, codec: MessageCodec[Any], body: bytes, slot: ReplySlot, *, beside: bool
+) -> None:
+    """Put the request into the mailbox, or have it handled beside that, and start its time."""
     # A deadline of the caller's cancel scopes travels, but is left to Trio, so that
     # `move_on_after` moves on.
     deadline = min(trio.current_effective_deadline(), slot.limit)
     sender, headers = sender_and_headers()
-    post.deliver(Envelope(codec, body, sender, headers, slot.sent, Track(slot, deadline)))
+    envelope = Envelope(codec, body, sender, headers, slot.sent, Track(slot, deadline))
+    if beside:
+        cast("Cell", post).reenter(envelope, slot)  # nothing else has reentrant handlers
+    else:
+        post.deliver(envelope)
     post.system.deadlines.add(slot.limit, slot)
 
 
@@ -79,18 +92,17 @@ def _cannot_be_asked(post: Post, codec: MessageCodec[Any]) -> NotAccepted:
     return NotAccepted(f"{post.path} is {post.kind_text()}, and nobody answers there: tell or send")
 
 
-def _refuse_cycle(asker: Cell, target: Post) -> None:
-    """Follow who waits for whom from `target`; finding `asker` there, this ask would wait for itself."""
+def _way_back(asker: Cell, target: Post) -> str | None:
+    """Follow who waits for whom from `target`; if that leads to `asker`, an ask would wait for itself: the way."""
     if target is not asker and not target.asking:
-        return
+        return None
     stack: list[tuple[Post, tuple[str, ...]]] = [(target, (target.path,))]
     seen: set[int] = set()
     while stack:
         post, way = stack.pop()
         if post is asker:
-            raise AskCycle(
-                f"{' -> '.join((*way, target.path))} would wait for itself; tell instead"
-            )
+            return " -> ".join((*way, target.path))
         if id(post) not in seen:
             seen.add(id(post))
             stack.extend((waited, (*way, waited.path)) for waited in post.asking)
+    return None

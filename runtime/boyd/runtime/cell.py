@@ -6,32 +6,30 @@ The only place that runs handlers.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 import trio
 
 from boyd.runtime.actor import Handler, has_farewell
+from boyd.runtime.answers import answer, answer_with_error
 from boyd.runtime.context import Context
 from boyd.runtime.crashes import note_crash, report_crash
 from boyd.runtime.envelope import Envelope, Track
 from boyd.runtime.errors import (
     ActorCrashed,
     ActorStopped,
-    AskTimeout,
-    EncodeError,
     NotAccepted,
 )
-from boyd.runtime.failure import failure_of, is_answer
+from boyd.runtime.failure import failure_of
 from boyd.runtime.groups import ACTORS_TOPIC
 from boyd.runtime.incarnation import Incarnation
 from boyd.runtime.origin import origin
+from boyd.runtime.reentry import reenter
+from boyd.runtime.reply import ReplySlot
 from boyd.runtime.restart import Decision, Directive, Strategy, next_restart
 from boyd.runtime.siblings import Siblings
 from boyd.runtime.supervision import Terminated
 from boyd.runtime.watches import tell_watchers
-
-if TYPE_CHECKING:
-    from boyd.runtime.reply import ReplySlot
 
 __all__ = ["Cell"]
 
@@ -164,9 +162,11 @@ class Cell(Incarnation):
                 handler = handlers.get(type(message)) or self._no_handler(envelope)
                 value = await handler(actor, message, ctx)
                 if track is not None and track.reply is not None and self.current is envelope:
-                    self._answer(track.reply, value, envelope)
+                    answer(self, track.reply, value, envelope)
             except Exception as error:
-                if self.current is not envelope or not self._is_answered_by(error, envelope):
+                if self.current is not envelope or not answer_with_error(
+                    self, error, envelope, self.deadline
+                ):
                     raise
             self.current = None
             self.deadline = math.inf
@@ -206,36 +206,23 @@ class Cell(Incarnation):
             timer.arrived(envelope)
         return True
 
-    def _is_answered_by(self, error: Exception, envelope: Envelope) -> bool:
-        """Settle an ask with an error that is its answer; any other is a crash."""
-        reply = envelope.reply
-        if reply is None or not self._is_answer(error):
-            return False
-        if reply.settled:
-            self.system.dead_letter(envelope, self, "late")
-        reply.fail(error)
-        return True
+    @property
+    def reentrant(self) -> frozenset[type]:
+        return type(self._actor).__boyd_reentrant__
 
-    def _is_answer(self, error: Exception) -> bool:
-        # Out of time is no crash: the deadline was the asker's, and has told the asker already.
-        return is_answer(error) or (
-            isinstance(error, AskTimeout) and self.deadline <= self.system.now()
-        )
+    def reenter(self, envelope: Envelope, reply: ReplySlot) -> None:
+        """Handle an ask beside the handler that waits for what led to it."""
+        reenter(self, envelope, reply)
 
-    def _answer(self, reply: ReplySlot, value: object, envelope: Envelope) -> None:
-        if reply.settled:
-            self.system.dead_letter(envelope, self, "late")
-            return
-        try:
-            frame = reply.encode(value)
-        except EncodeError as error:
-            name = envelope.codec.cls.__name__
-            raise TypeError(
-                f"{self.path} answered {name} with a value that does not fit: {error}"
-            ) from error
-        reply.answer(frame)
-        if self.system.spies:
-            self.system.reports.spied_reply(envelope, self, frame)
+    async def handle(self, envelope: Envelope, ctx: Context) -> object:
+        """Run the handler of a message beside the mailbox; what it returns."""
+        message: object = envelope.codec.decode(envelope.body)
+        return await self._handlers[type(message)](self._actor, message, ctx)
+
+    def give_up(self, envelope: Envelope, reason: str) -> None:
+        """A message that had begun will not be finished."""
+        self.crashed += reason == "crashed"
+        self.system.dead_letter(envelope, self, reason)
 
     # ------------------------------------------------------------------ crashes
     def _decide(self, error: Exception) -> Decision:
@@ -290,10 +277,9 @@ class Cell(Incarnation):
             return False
         if again and self._redeliver(envelope):
             return True
-        self.crashed += 1
         if envelope.reply is not None:
             envelope.reply.crash(error)
-        self.system.dead_letter(envelope, self, "crashed")
+        self.give_up(envelope, "crashed")
         return False
 
     def _redeliver(self, envelope: Envelope | None) -> bool:

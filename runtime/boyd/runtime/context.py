@@ -15,7 +15,7 @@ from boyd.runtime.errands import Errands
 from boyd.runtime.errors import ActorStopped, NotAccepted
 from boyd.runtime.incarnation import Birth, Incarnation
 from boyd.runtime.mailbox import Mailbox, Overflow
-from boyd.runtime.origin import Errand, origin
+from boyd.runtime.origin import Aside, Reentry, origin
 from boyd.runtime.restart import Supervision
 from boyd.runtime.spans import check_span
 from boyd.runtime.supervision import Terminated
@@ -24,7 +24,7 @@ from boyd.runtime.topics import Hearing, Where
 
 if TYPE_CHECKING:
     from boyd.runtime.actor import Actor
-    from boyd.runtime.envelope import Headers
+    from boyd.runtime.envelope import Envelope, Headers
     from boyd.runtime.ref import Ref
     from boyd.runtime.system import System
 
@@ -74,8 +74,15 @@ class Context:
     @property
     def sender(self) -> Ref[Any] | None:
         """Who sent the message in hand; None from outside any actor."""
-        current = None if self._epoch != self._cell.epoch else self._cell.current
+        current = self._current
         return current.sender if current else None
+
+    @property
+    def _current(self) -> Envelope | None:
+        who = origin.get()
+        if isinstance(who, Reentry) and who.cell is self._cell:
+            return who.current
+        return None if self._epoch != self._cell.epoch else self._cell.current
 
     @property
     def headers(self) -> Headers:
@@ -89,14 +96,15 @@ class Context:
             bearer.headers = headers
 
     @property
-    def _bearer(self) -> Incarnation | Errand:
+    def _bearer(self) -> Incarnation | Aside:
         who = origin.get()
-        return who if isinstance(who, Errand) and who.cell is self._cell else self._cell
+        return who if isinstance(who, Aside) and who.cell is self._cell else self._cell
 
     @property
     def attempt(self) -> int:
         """1, or more when the message in hand was redelivered after a crash."""
-        return self._cell.current.attempt if self._cell.current else 1
+        current = self._current
+        return current.attempt if current else 1
 
     @property
     def epoch(self) -> int:
@@ -187,7 +195,11 @@ class Context:
             StashFull: there are that many.
             LookupError: no message is in hand.
         """
-        self._life.put_aside()
+        cell = self._life
+        if isinstance(origin.get(), Reentry):
+            text = f"{cell.path} cannot put aside what its own ask waits for"
+            raise LookupError(text)  # noqa: TRY004  # as for any message that cannot be
+        cell.put_aside()
 
     def unstash_all(self) -> None:
         """Have all that was put aside handled next, in order of arrival, before newer mail."""
@@ -295,6 +307,6 @@ def current_context() -> Context | None:
     who = origin.get()
     if who is None:
         return None
-    if isinstance(who, Errand):
+    if isinstance(who, Aside):
         return Context(who.cell, who.epoch)
     return Context(who, who.epoch)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import trio
 
 from boyd.runtime.dispatcher import Beginnings, Gate
-from boyd.runtime.origin import Errand, origin
+from boyd.runtime.origin import Errand, Reentry, origin
 
 if TYPE_CHECKING:
     from boyd.runtime.incarnation import Incarnation
@@ -34,17 +34,34 @@ class Errands:
         return len(self._scopes)
 
     def start_soon(self, fn: Callable[..., Awaitable[object]], args: tuple[Any, ...]) -> None:
-        """Run `fn(*args)` beside the mailbox."""
-        cell, errand = self._cell, Errand(self._cell)
+        """Run `fn(*args)` beside the mailbox, and tell the actor what it returns, if that is not None."""
+        cell = self._cell
         scope = trio.CancelScope(shield=True)
 
         async def work() -> None:
-            origin.set(errand)
+            result = await fn(*args)
+            if result is not None and not scope.cancel_called:
+                cell.deliver(cell.reserve(result))
+
+        self._begin(work, Errand(cell, cell.headers), scope)
+
+    def reenter(self, handle: Callable[[], Awaitable[object]], entry: Reentry) -> None:
+        """Run `handle` as the handler of what `entry` is about."""
+        self._begin(handle, entry, trio.CancelScope(shield=True))
+
+    def _begin(
+        self,
+        work: Callable[[], Awaitable[object]],
+        who: Errand | Reentry,
+        scope: trio.CancelScope,
+    ) -> None:
+        cell = self._cell
+
+        async def run() -> None:
+            origin.set(who)
             try:
                 with scope:
-                    result = await fn(*args)
-                    if result is not None and not scope.cancel_called:
-                        cell.deliver(cell.reserve(result))
+                    await work()
             except Exception as error:  # noqa: BLE001  # it becomes the actor's crash
                 if not scope.cancel_called:
                     cell.crash(error)
@@ -59,7 +76,7 @@ class Errands:
                 cell.system.tasks.down()
 
         self._scopes[scope] = None
-        cell.system.start_soon(work, name=f"{cell.path} errand", after=self._beginnings)
+        cell.system.start_soon(run, name=f"{cell.path} errand", after=self._beginnings)
 
     def cancel(self) -> None:
         """Have them end."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -14,7 +13,7 @@ from boyd.runtime.envelope import Envelope, Track, sealed
 from boyd.runtime.errors import ActorStopped, AskTimeout, MailboxFull, NotAccepted
 from boyd.runtime.mailbox import Mailbox, MailboxQueue, Overflow
 from boyd.runtime.messages import MessageCodec, message_codec
-from boyd.runtime.origin import current_headers, origin, sender_and_headers, waiting_cell
+from boyd.runtime.origin import current_headers, origin, sender_and_headers, waiting_deadline
 from boyd.runtime.ref import Ref
 from boyd.runtime.watches import leave_watches
 
@@ -27,6 +26,7 @@ __all__ = ["Post", "current_headers"]
 
 Codecs = dict[type, MessageCodec[Any]]
 _NONE: Final[Codecs] = {}
+_NO_KINDS: Final[frozenset[type]] = frozenset()
 
 
 class Post(ABC):
@@ -88,6 +88,11 @@ class Post(ABC):
         self.watched: dict[Post, None] | None = None
         self.ref: Ref[Any] = Ref(system.id, path, incarnation, self)
 
+    @property
+    def reentrant(self) -> frozenset[type]:
+        """The message classes that may be handled while what reads here waits for an ask."""
+        return _NO_KINDS
+
     @abstractmethod
     def statistics(self) -> ActorStatistics:
         """How it is, now."""
@@ -138,9 +143,7 @@ class Post(ABC):
             await self._send_when_room(envelope)
 
     async def _send_when_room(self, envelope: Envelope) -> None:
-        asker = waiting_cell()
-        deadline = math.inf if asker is None else asker.deadline
-        with trio.CancelScope(deadline=deadline) as scope:
+        with trio.CancelScope(deadline=waiting_deadline()) as scope:
             if not await self.queue.put_when_room(envelope, self.system.dispatcher):
                 raise ActorStopped(f"{self.path} stopped while a message waited for room")
         if scope.cancelled_caught:

@@ -15,6 +15,8 @@ from boyd.runtime.failure import (
 )
 
 if TYPE_CHECKING:
+    from trio import CancelScope
+
     from boyd.runtime.codec import TypeCodec
     from boyd.runtime.messages import MessageCodec
     from boyd.runtime.post import Post
@@ -28,6 +30,7 @@ class ReplySlot(Waiter):
     Attributes:
         sent, limit: when it was asked, and when that ends in `AskTimeout`.
         began: when its handler was entered; None before.
+        handling: what a handler runs in that is to end when nobody waits for it.
         settled: it has its outcome, or the asker has left.
     """
 
@@ -39,6 +42,7 @@ class ReplySlot(Waiter):
         "_request",
         "_value",
         "began",
+        "handling",
         "limit",
         "sent",
         "settled",
@@ -55,6 +59,7 @@ class ReplySlot(Waiter):
         self.sent = sent
         self.limit = limit
         self.began: float | None = None
+        self.handling: CancelScope | None = None
         self.settled = False
 
     @property
@@ -87,12 +92,18 @@ class ReplySlot(Waiter):
         self.settled = True
         error = AskTimeout(self._timeout_text())
         self._failure, self._cause = encode_failure(failure_of(error)), error
+        self._cancel_handler()
         self.wake()
 
     def abandon(self) -> None:
         """The asker has left. What has not begun is never handled. Idempotent."""
         if not self.settled:
             self._settle()
+            self._cancel_handler()
+
+    def _cancel_handler(self) -> None:
+        if self.handling is not None:
+            self.handling.cancel()
 
     def give_up(self) -> None:
         """The asker was cancelled, and leaves."""

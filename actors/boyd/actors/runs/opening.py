@@ -32,7 +32,7 @@ from boyd.runtime import (
     open_lease,
     open_system,
 )
-from boyd.runtime.origin import current_headers, waiting_cell
+from boyd.runtime.origin import current_headers, waiting_deadline
 
 if TYPE_CHECKING:
     from boyd.actors.runs.runnable import Runnable
@@ -84,13 +84,12 @@ def _look_around(system: System | None) -> _Around | None:
     """None: neither a system nor an actor, so the run needs a system of its own."""
     ctx = current_context()
     if ctx is not None and (system is None or ctx.system is system):
-        cell = waiting_cell()
         return _Around(
             system=ctx.system,
             ctx=ctx,
             place=current_place(),
             headers=ctx.headers,
-            deadline=math.inf if cell is None else cell.deadline,
+            deadline=waiting_deadline(),
         )
     return None if system is None else _Around(system=system, headers=current_headers.get())
 
