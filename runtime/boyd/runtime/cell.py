@@ -321,6 +321,8 @@ class Cell(Incarnation):
         if self.stash is not None:
             self.stash.put_back()
         self._cancel_timers_and_errands()
+        if not self.children and self.errands is None:
+            return
         with trio.CancelScope(shield=True):
             while self.children:
                 child = next(reversed(self.children.values()))

@@ -14,9 +14,9 @@ from boyd.runtime.dispatcher import Beginnings, Dispatcher
 from boyd.runtime.errands import Errands
 from boyd.runtime.errors import ActorStopped, NotAccepted
 from boyd.runtime.incarnation import Birth, Incarnation
-from boyd.runtime.mailbox import Mailbox, Overflow
+from boyd.runtime.mailbox import DEFAULT_MAILBOX, Mailbox, Overflow
 from boyd.runtime.origin import Aside, Reentry, origin
-from boyd.runtime.restart import Supervision
+from boyd.runtime.restart import DEFAULT_SUPERVISION, Supervision
 from boyd.runtime.spans import check_span
 from boyd.runtime.supervision import Terminated
 from boyd.runtime.timers import Timers
@@ -134,7 +134,7 @@ class Context:
         supervision: Supervision | None = None,
     ) -> Ref[M]:
         """As `System.spawn`, for a child: it stops when this actor stops or restarts."""
-        birth = Birth(factory, args, mailbox or Mailbox(), supervision or Supervision())
+        birth = Birth(factory, args, mailbox or DEFAULT_MAILBOX, supervision or DEFAULT_SUPERVISION)
         cell = self._life
         return await cell.system.spawn_under(cell, birth, name)
 

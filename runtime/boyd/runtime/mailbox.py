@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections import deque
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import attrs
 
@@ -14,7 +14,7 @@ from boyd.runtime.dispatcher import Dispatcher, Waiter
 if TYPE_CHECKING:
     from boyd.runtime.envelope import Envelope
 
-__all__ = ["Mailbox", "MailboxQueue", "Overflow"]
+__all__ = ["DEFAULT_MAILBOX", "Mailbox", "MailboxQueue", "Overflow"]
 
 
 class Overflow(enum.Enum):
@@ -47,6 +47,10 @@ class Mailbox:
     size: int = attrs.field(default=1024, validator=_positive)
     max_bytes: int = attrs.field(default=16 * 2**20, validator=_positive)
     overflow: Overflow = Overflow.REJECT
+
+
+DEFAULT_MAILBOX: Final = Mailbox()
+"""Of an actor that was given none."""
 
 
 def _bytes_text(count: int) -> str:

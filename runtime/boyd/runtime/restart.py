@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 import attrs
 
 from boyd.runtime.spans import check_span
 
-__all__ = ["Decision", "Directive", "Restart", "Strategy", "Supervision", "next_restart"]
+__all__ = [
+    "DEFAULT_SUPERVISION",
+    "Decision",
+    "Directive",
+    "Restart",
+    "Strategy",
+    "Supervision",
+    "next_restart",
+]
 
 
 class Restart(enum.Enum):
@@ -109,6 +118,10 @@ class Supervision:
             return None
         declared = (self.directives.get(kind) for kind in type(error).__mro__)
         return next((one for one in declared if one is not None), None)
+
+
+DEFAULT_SUPERVISION: Final = Supervision()
+"""Of an actor that was given none."""
 
 
 @attrs.frozen(kw_only=True)

@@ -15,12 +15,12 @@ from boyd.runtime.errors import ActorStopped, MailboxFull, SystemClosed
 from boyd.runtime.groups import ACTORS_TOPIC, GROUPS_TOPIC, Spawned
 from boyd.runtime.inbox import Inbox, Lag, accepted_kinds
 from boyd.runtime.incarnation import Birth, Incarnation
-from boyd.runtime.mailbox import Mailbox
+from boyd.runtime.mailbox import DEFAULT_MAILBOX, Mailbox
 from boyd.runtime.names import check_name, child_path, default_name
 from boyd.runtime.origin import waiting_cell
 from boyd.runtime.ref import Ref
 from boyd.runtime.reports import DEAD_TOPIC, SUPERVISION_TOPIC
-from boyd.runtime.restart import Supervision
+from boyd.runtime.restart import DEFAULT_SUPERVISION, Supervision
 from boyd.runtime.services import Services
 from boyd.runtime.statistics import ActorStatistics
 from boyd.runtime.topics import Hearing, Where
@@ -57,7 +57,7 @@ class System(Services):
             ActorStopped: it was stopped before it had started.
             Exception: whatever the factory or `started()` raises.
         """
-        birth = Birth(factory, args, mailbox or Mailbox(), supervision or Supervision())
+        birth = Birth(factory, args, mailbox or DEFAULT_MAILBOX, supervision or DEFAULT_SUPERVISION)
         return cast("Ref[M]", await self.spawn_under(None, birth, name))
 
     def spawn_nowait(
@@ -70,7 +70,7 @@ class System(Services):
         supervision: Supervision | None = None,
     ) -> Ref[M]:
         """As `spawn`, without waiting: an error in `started()` is then a crash like any other."""
-        birth = Birth(factory, args, mailbox or Mailbox(), supervision or Supervision())
+        birth = Birth(factory, args, mailbox or DEFAULT_MAILBOX, supervision or DEFAULT_SUPERVISION)
         return cast("Ref[M]", self._start(None, birth, name).ref)
 
     async def spawn_under(
