@@ -55,6 +55,7 @@ from boyd.runtime.seams import Seams
 from boyd.runtime.statistics import ActorStatistics
 from boyd.runtime.supervision import DeadLetter, SupervisorDecided, Terminated
 from boyd.runtime.system import System
+from boyd.runtime.watchdog import HeldLoop, OldMail, StuckHandler, open_watchdog
 
 __all__ = [
     "ANY",
@@ -74,6 +75,7 @@ __all__ = [
     "Fanout",
     "Gate",
     "Headers",
+    "HeldLoop",
     "IdConflict",
     "Inbox",
     "Joined",
@@ -91,6 +93,7 @@ __all__ = [
     "MailboxFull",
     "NameTaken",
     "NotAccepted",
+    "OldMail",
     "OutcomeUnknown",
     "Overflow",
     "Ref",
@@ -102,6 +105,7 @@ __all__ = [
     "Spawned",
     "StashFull",
     "Strategy",
+    "StuckHandler",
     "Supervision",
     "SupervisorDecided",
     "System",
@@ -122,5 +126,6 @@ __all__ = [
     "open_memory_ledger",
     "open_sqlite_ledger",
     "open_system",
+    "open_watchdog",
     "receives",
 ]

@@ -104,6 +104,9 @@ class MailboxQueue:
     def __len__(self) -> int:
         return len(self._items)
 
+    def __iter__(self) -> Iterator[Envelope]:
+        return iter(tuple(self._items))
+
     def reserved(self) -> Iterator[Envelope]:
         """The reserved messages that wait, in order."""
         return filter(_is_reserved, tuple(self._items)) if self._reserved else iter(())

@@ -11,6 +11,7 @@ import trio
 
 from boyd.runtime.actor import Actor
 from boyd.runtime.cell import Cell
+from boyd.runtime.dump import dump_of, place_of
 from boyd.runtime.errors import ActorStopped, MailboxFull, SystemClosed
 from boyd.runtime.groups import ACTORS_TOPIC, GROUPS_TOPIC, Spawned
 from boyd.runtime.inbox import Inbox, Lag, accepted_kinds
@@ -259,6 +260,20 @@ class System(Services):
     def tree(self) -> str:
         """The living actors as indented text, one line each."""
         return "\n".join(self.statistics().lines())
+
+    def dump(self) -> str:
+        """Why it does not go on, as text: what each actor has in hand, where in the code it waits and
+        for whom, and what waits in its mailbox."""
+        return dump_of(self, self._tasks())
+
+    def place_of(self, path: str) -> list[str]:
+        """Where in the code the handler of the actor at `path` waits, the innermost call last."""
+        task = self._tasks().get(path)
+        return [] if task is None else place_of(task)
+
+    def _tasks(self) -> dict[str, trio.lowlevel.Task]:
+        """By their names, which are the paths of the actors."""
+        return {task.name: task for task in self._nursery.child_tasks}
 
     def paths(self) -> tuple[str, ...]:
         """The paths of all living actors."""
