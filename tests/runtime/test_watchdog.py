@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 
 import pytest
 import trio
@@ -15,6 +16,7 @@ from boyd.runtime import (
     OldMail,
     Ref,
     Replies,
+    Seams,
     StuckHandler,
     message,
     open_system,
@@ -74,9 +76,9 @@ async def test_d18_a_handler_that_holds_the_loop_is_told_of(
 ) -> None:
     timer = Timer()
     async with (
-        open_system() as system,
+        open_system(seams=Seams(timer=timer)) as system,
         system.open_subscription(WATCHDOG_TOPIC, NEWS) as news,
-        open_watchdog(system, loop=2.0, timer=timer),
+        open_watchdog(system, loop=2.0),
     ):
         hog = await system.spawn(Hog, timer, name="hog")
         for seconds in (1, 3, 2):
@@ -103,9 +105,9 @@ async def test_d18_long_steps_of_others_and_of_errands_are_told_apart() -> None:
 
     async with (
         open_system() as other,
-        open_system() as system,
+        open_system(seams=Seams(timer=timer)) as system,
         system.open_subscription(WATCHDOG_TOPIC, NEWS) as news,
-        open_watchdog(system, loop=2.0, timer=timer),
+        open_watchdog(system, loop=2.0),
     ):
         (await other.spawn(Hog, timer, name="of-another-system")).tell(Note(n=9))
         await other.settle(1)
@@ -178,8 +180,8 @@ async def test_a_watchdog_leaves_nothing_behind_and_sees_nothing_in_a_healthy_sy
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    async with open_system() as system:
-        async with open_watchdog(system, timer=lambda: 0.0):
+    async with open_system(seams=Seams(timer=lambda: 0.0)) as system:
+        async with open_watchdog(system):
             ref = await system.spawn(Recorder, Door(), name="well")
             for n in range(100):
                 ref.tell(Note(n=n))
@@ -192,14 +194,15 @@ async def test_a_watchdog_leaves_nothing_behind_and_sees_nothing_in_a_healthy_sy
 async def test_a_watchdog_with_a_span_that_is_none_is_refused() -> None:
     nan = float("nan")
     async with open_system() as system:
-        for name, watchdog in (
-            ("loop", open_watchdog(system, loop=nan)),
-            ("stuck", open_watchdog(system, stuck=nan)),
-            ("mail", open_watchdog(system, mail=-1)),
-            ("every", open_watchdog(system, every=0)),
+        for name, open_it in (
+            ("loop", partial(open_watchdog, system, loop=nan)),
+            ("stuck", partial(open_watchdog, system, stuck=nan)),
+            ("mail", partial(open_watchdog, system, mail=-1)),
+            ("every", partial(open_watchdog, system, every=0)),
         ):
             with pytest.raises(ValueError, match=name):
-                await watchdog.__aenter__()
+                async with open_it():
+                    raise AssertionError
 
 
 async def test_a_dump_says_who_waits_for_whom_where_and_behind_what() -> None:

@@ -125,5 +125,7 @@ class Seams:
     random: random.Random = attrs.field(factory=random.Random)
     offload: Offload = attrs.field(factory=ThreadOffload)
     dispatcher: Callable[[], Dispatcher] = _default_dispatcher
+    timer: Callable[[], float] = time.perf_counter
+    """Seconds of real time, to measure how long code has run."""
     process: str = attrs.field(factory=lambda: f"pid {os.getpid()}")
     environ: Callable[[str], str | None] = os.environ.get

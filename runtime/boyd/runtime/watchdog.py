@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
+from collections.abc import AsyncGenerator, Iterable, Iterator
 from contextlib import asynccontextmanager
 from typing import Final
 
@@ -60,7 +59,6 @@ async def open_watchdog(
     stuck: float = 30.0,
     mail: float = 30.0,
     every: float = 1.0,
-    timer: Callable[[], float] = time.perf_counter,
 ) -> AsyncGenerator[None]:
     """Watch a system while the block runs: for each trouble a line in the log, and a message on `boyd.watchdog`.
 
@@ -68,20 +66,19 @@ async def open_watchdog(
     is in trouble again. To see all at once, print `system.dump()`.
 
     Args:
-        loop: seconds that an actor may run without a checkpoint (`HeldLoop`), by `timer`.
+        loop: seconds of real time that an actor may run without a checkpoint (`HeldLoop`).
         stuck: seconds that a message may be in hand (`StuckHandler`).
         mail: seconds that a message may wait in a mailbox (`OldMail`).
         every: seconds between looks at actors and mailboxes.
-        timer: seconds, of real time.
 
     Raises:
         ValueError: a number of seconds is none.
     """
     for name, span in (("loop", loop), ("stuck", stuck), ("mail", mail), ("every", every)):
-        check_span(span, name)
+        check_span(span, name, least=0.0)
     if not every > 0:
         raise ValueError(f"every={every} would look without a pause")
-    steps = _Steps(system, loop, timer)
+    steps = _Steps(system, loop)
     round_ = _Rounds(system, stuck, mail)
     trio.lowlevel.add_instrument(steps)
     try:
@@ -111,11 +108,11 @@ def _tell(system: System, text: str, news: object) -> None:
 class _Steps(Instrument):
     """Measures each step of each task; tells of long ones later, for an instrument must not wait or fail."""
 
-    def __init__(self, system: System, limit: float, timer: Callable[[], float]) -> None:
+    def __init__(self, system: System, limit: float) -> None:
         self._system = system
         self._limit = limit
-        self._timer = timer
-        self._began = timer()
+        self._timer = system.seams.timer
+        self._began = self._timer()
         self._long: list[HeldLoop] = []
 
     def before_task_step(self, task: trio.lowlevel.Task) -> None:  # noqa: ARG002  # Trio's own signature

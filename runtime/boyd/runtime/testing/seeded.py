@@ -128,4 +128,5 @@ def seeded_seams(seed: int) -> Seams:
         offload=InlineOffload(),
         dispatcher=lambda: SeededDispatcher(seed),
         process="simulated",
+        timer=trio.current_time,
     )
