@@ -39,10 +39,16 @@ class LinkMachine(RuleBasedStateMachine):
         """Something is on the way."""
         return bool(self.world.network.flights)
 
-    @initialize(met=st.booleans(), seed=st.integers(0, 1 << 16))
-    def begin(self, met: bool, seed: int) -> None:
+    @initialize(
+        met=st.booleans(),
+        seed=st.integers(0, 1 << 16),
+        commits=st.tuples(st.booleans(), st.booleans()),
+    )
+    def begin(self, met: bool, seed: int, commits: tuple[bool, bool]) -> None:
         """Either the two have met before, or not."""
         self.world = CheckedLinks(seed)
+        for end, commit in zip(self.world.ends, commits, strict=True):
+            end.commits = commit
         if met:
             self.world.run(1)
 
@@ -58,9 +64,16 @@ class LinkMachine(RuleBasedStateMachine):
         """One that does not leave yet."""
         self.world.post(self.end(side), left=left)
 
-    @rule(seconds=st.sampled_from([0.0, 0.001, 0.3, 1.0, 20.0]))
+    @rule(seconds=st.sampled_from([0.0, 0.0015, 0.0015, 0.3, 1.0, 20.0]))
     def deliver(self, seconds: float) -> None:
         """Time passes."""
+        self.world.run(seconds)
+
+    @rule(seconds=st.sampled_from([0.01, 10.0]))
+    def heal(self, seconds: float) -> None:
+        """Everything gets through again, for a while."""
+        self.world.network.heal()
+        self.world.network.faults = NetworkFaults()
         self.world.run(seconds)
 
     @rule(
@@ -69,26 +82,24 @@ class LinkMachine(RuleBasedStateMachine):
         slowest=st.sampled_from([0.001, 3.0]),
     )
     def change_the_weather(self, drop: float, duplicate: float, slowest: float) -> None:
-        """What happens to frames by themselves."""
+        """What happens to frames by themselves: they are lost, doubled, and overtake each other."""
         self.world.network.faults = NetworkFaults(drop=drop, duplicate=duplicate, slowest=slowest)
 
     @precondition(has_flights)
-    @rule(at=PLACES)
-    def drop(self, at: int) -> None:
-        """One is lost."""
-        self.world.network.drop(self.flight(at))
-
-    @precondition(has_flights)
-    @rule(at=PLACES)
-    def duplicate(self, at: int) -> None:
-        """One comes twice."""
-        self.world.network.duplicate(self.flight(at), self.world.now)
-
-    @precondition(has_flights)
-    @rule(at=PLACES, seconds=st.sampled_from([0.0005, 0.5, 10.0, 100.0]))
-    def delay(self, at: int, seconds: float) -> None:
-        """One is overtaken."""
-        self.world.network.delay(self.flight(at), seconds)
+    @rule(
+        how=st.sampled_from(["drop", "duplicate", "delay"]),
+        at=PLACES,
+        seconds=st.sampled_from([0.0005, 0.5, 10.0, 100.0]),
+    )
+    def drop_duplicate_or_delay(self, how: str, at: int, seconds: float) -> None:
+        """One frame is lost, comes twice, or is overtaken."""
+        network, flight = self.world.network, self.flight(at)
+        if how == "drop":
+            network.drop(flight)
+        elif how == "duplicate":
+            network.duplicate(flight, self.world.now)
+        else:
+            network.delay(flight, seconds)
 
     @rule(at=PLACES)
     def replay(self, at: int) -> None:
@@ -103,11 +114,6 @@ class LinkMachine(RuleBasedStateMachine):
         end = self.end(side)
         self.world.network.partition(end.name, end.peer, both_ways=both_ways)
 
-    @rule()
-    def heal(self) -> None:
-        """Everything gets through again."""
-        self.world.network.heal()
-
     @rule(side=SIDES, durable=st.booleans())
     def restart(self, side: int, durable: bool) -> None:
         """One end is another incarnation."""
@@ -117,11 +123,6 @@ class LinkMachine(RuleBasedStateMachine):
     def forge(self, side: int, how: Forgery, at: int) -> None:
         """A frame that the peer has not sent."""
         self.world.forge(self.end(side), how, at)
-
-    @rule(side=SIDES)
-    def stop_committing(self, side: int) -> None:
-        """An owner is slow."""
-        self.end(side).commits = False
 
     @rule(side=SIDES, at=PLACES)
     def commit(self, side: int, at: int) -> None:

@@ -66,7 +66,8 @@ class Sent:
     Attributes:
         outcome: acked, or why it was given back, or died: with its sender.
         handled: by which incarnations of the peer.
-        safe: it was committed, and known to be by every later incarnation of the peer.
+        safe: no later incarnation of the peer may handle it: it was committed for good, or
+            that incarnation cannot know whether it was handled before.
     """
 
     parcel: Parcel
@@ -125,8 +126,9 @@ class CheckedLinks(SimulatedLinks):
         for (incarnation, seq), sent in self.known.items():
             if incarnation == old and sent.outcome is None:
                 sent.outcome = "died"
-            if durable and seq <= marks.get(incarnation, 0):
-                sent.safe = True
+            # An end that remembers nothing knows none of these numbers, and must not be sent them.
+            if incarnation in peers and (seq <= marks.get(incarnation, 0) or not durable):
+                sent.safe = bool(sent.tries)
         self.restart(end, marks if durable else None)
 
     def forge(self, end: SimulatedEnd, how: Forgery, at: int) -> None:
@@ -204,7 +206,7 @@ class CheckedLinks(SimulatedLinks):
         key = (end.link.incarnation, delivered.incarnation)
         assert self.last.get(key, 0) < seq, "out of order, or handled again"
         self.last[key] = seq
-        assert not sent.safe, "what was committed for good was handled again"
+        assert not sent.safe, "what must not be was handled again"
         sent.handled.append(end.link.incarnation)
         assert sent.tries, "it was handled and never sent"
         if end.commits:
@@ -248,11 +250,12 @@ class CheckedLinks(SimulatedLinks):
 
     def check_rest(self) -> None:
         """Once all is well for a while everything is acknowledged, each parcel had one outcome, and all is quiet."""
-        self.network.heal()
-        self.network.faults = NetworkFaults()
         for end in self.ends:
             self.commit_all(end)
             end.commits = True
+        self.flush()  # what is said of these commits may still be lost
+        self.network.heal()
+        self.network.faults = NetworkFaults()
         self.run(600)
         for end in self.ends:
             assert end.link.sure, "no session"

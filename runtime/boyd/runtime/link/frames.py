@@ -199,11 +199,11 @@ def decode_frame(frame: bytes, limits: Limits = FRAME_LIMITS) -> Frame:
         WireError: for every input that is no frame of this version within `limits`.
     """
     match unpack_foreign(frame, limits):
-        case [version, *_] if type(version) is int and version != LINK_VERSION:
-            raise WireError(f"a frame of version {version}: this end speaks {LINK_VERSION}")
-        case [int(), int(kind), sender, inc, epoch, recipient, to_inc, to_epoch, *rest]:
+        case [version, *_] if type(version) is not int or version != LINK_VERSION:
+            raise WireError(f"a frame of version {version!r:.20}: this end speaks {LINK_VERSION}")
+        case [_, int(kind), sender, inc, epoch, recipient, to_inc, to_epoch, *rest]:
             route = _route(sender, inc, epoch, recipient, to_inc, to_epoch)
-            return _frame(kind, route, cast("list[object]", rest))
+            return _frame(_number(kind, _HELLO, _CLOSE), route, cast("list[object]", rest))
         case _:
             raise WireError("not a frame of a link")
 
@@ -235,28 +235,27 @@ def _frame(kind: int, route: Route, rest: list[object]) -> Frame:
             )
         case (3, [seq, *_]):
             return Void(route=route, seq=_number(seq, 1))
-        case (4, [mark, list(ranges), *_]):
+        case (4, [mark, ranges, *_]):
             least = _number(mark, 0)
-            return Ack(route=route, mark=least, ranges=_ranges(cast("list[object]", ranges), least))
+            return Ack(route=route, mark=least, ranges=_ranges(ranges, least))
         case (5, [str(reason), *_]):
             return Close(route=route, reason=reason[:_LONGEST_REASON])
         case _:
             raise WireError(f"no frame of kind {kind} looks like this")
 
 
-def _ranges(tree: list[object], above: int) -> tuple[tuple[int, int], ...]:
+def _ranges(tree: object, above: int) -> tuple[tuple[int, int], ...]:
     """Ascending, without overlap."""
-    if len(tree) > MOST_RANGES:
-        raise WireError(f"more than {MOST_RANGES} ranges in an ack")
+    if not isinstance(tree, list) or len(cast("list[object]", tree)) > MOST_RANGES:
+        raise WireError(f"expected at most {MOST_RANGES} ranges")
     found: list[tuple[int, int]] = []
-    for one in tree:
-        match one:
-            case [low, high]:
-                first = _number(low, above + 1)
-                above = _number(high, first)
-                found.append((first, above))
-            case _:
-                raise WireError("a range is [first, last]")
+    for one in cast("list[object]", tree):
+        pair = cast("list[object]", one) if isinstance(one, list) else []
+        if len(pair) != 2:  # noqa: PLR2004
+            raise WireError("a range is [first, last]")
+        first = _number(pair[0], above + 1)
+        above = _number(pair[1], first)
+        found.append((first, above))
     return tuple(found)
 
 

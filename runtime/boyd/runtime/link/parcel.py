@@ -107,15 +107,15 @@ def decode_header(header: bytes, body: bytes, deadline: float) -> Parcel:
         WireError: the header is not one within `HEADER_LIMITS`.
     """
     match unpack_foreign(header, HEADER_LIMITS):
-        case [int(purpose), str(kind), list(to), *rest] if purpose in _PURPOSES:
+        case [int(purpose), str(kind), to, *rest] if _is_purpose(purpose):
             sender, *texts = _padded(cast("list[object]", rest))
         case _:
             raise WireError("not the header of a parcel")
     return Parcel(
         kind=kind,
         body=body,
-        to=_address(cast("list[object]", to)),
-        sender=_address_or_none(sender),
+        to=_address(to),
+        sender=None if sender is None else _address(sender),
         purpose=Purpose(purpose),
         correlation=_text(texts[0]),
         headers=_headers(texts[1:]),
@@ -124,6 +124,12 @@ def decode_header(header: bytes, body: bytes, deadline: float) -> Parcel:
 
 
 _PURPOSES: Final = frozenset(int(one) for one in Purpose)
+
+
+def _is_purpose(number: int) -> bool:
+    return type(number) is int and number in _PURPOSES
+
+
 _DEFAULTS: Final[tuple[object, ...]] = (None, "", "", "", "", {})
 
 
@@ -150,15 +156,7 @@ def _text(value: object) -> str:
     return value
 
 
-def _address_or_none(tree: object) -> Address | None:
-    if tree is None:
-        return None
-    if not isinstance(tree, list):
-        raise WireError("expected an address: [system, path, incarnation]")
-    return _address(cast("list[object]", tree))
-
-
-def _address(tree: list[object]) -> Address:
+def _address(tree: object) -> Address:
     match tree:
         case [str(system), str(path), int(incarnation)] if type(incarnation) is int:
             return Address(system, path, incarnation)

@@ -245,7 +245,8 @@ async def open_link(
     A link that ends by itself (`LinkLost`, `PeerClosed`, `LinkGap`) does not
     end the block: the border hears `Closed`, and everything that is sent or
     asked from then on raises. A block that ends without an error waits for acks
-    before it closes. However it ends, what was not acknowledged has been given
+    before it closes; one that raises or is cancelled says nothing more to the
+    peer, who learns it as of a process that died. However it ends, what was not acknowledged has been given
     back when `open_link` returns, and nothing of it goes on.
 
     Args:
