@@ -427,6 +427,23 @@ def test_frames_of_a_life_that_is_over_are_dropped_and_counted() -> None:
     assert bodies(links.right) == [b"old", b"new"]
 
 
+def test_what_came_early_from_a_life_that_is_over_is_forgotten() -> None:
+    """It is not taken for what the new one sends under the same numbers."""
+    links = met()
+    for n in range(3):
+        links.send(links.left, parcel(b"old %d" % n))
+    links.flush()
+    links.network.drop(links.network.flights[0])
+    links.run(0.1)
+    assert links.right.link.statistics().early == 2
+    links.restart(links.left)
+    for n in range(3):
+        links.send(links.left, parcel(b"new %d" % n))
+    links.run(10)
+    assert bodies(links.right) == [b"new 0", b"new 1", b"new 2"]
+    assert links.right.link.statistics().early_size == 0
+
+
 def test_a_new_epoch_of_the_same_incarnation_loses_and_repeats_nothing() -> None:
     """A stranger's old hello can make a session begin anew, and no more."""
     links = met()

@@ -19,6 +19,7 @@ from boyd.runtime.link import (
     LinkOptions,
     Outcome,
     Parcel,
+    Restarted,
 )
 from boyd.runtime.link.auth import open_sealed, seal
 from boyd.runtime.link.frames import Data, Frame, Route, Void, decode_frame, encode_frame
@@ -190,6 +191,11 @@ class CheckedLinks(SimulatedLinks):
                     assert sent.parcel.deadline <= self.now
                 if event.outcome is Outcome.UNSENT:
                     assert not sent.tries
+            case Restarted():
+                lives = [
+                    int(life.incarnation.rpartition("-")[2]) for life in (event.before, event.peer)
+                ]
+                assert lives[0] < lives[1], "a session began with a life that was over"
             case _:
                 pass
 
