@@ -13,6 +13,7 @@ import pytest
 
 MODULES: Final = (
     "boyd.runtime",
+    "boyd.runtime.link",
     "boyd.actors",
     "boyd.runtime.testing",
     "boyd.actors.testing",
