@@ -47,6 +47,17 @@ def sum_up(report: Report, options: Options, view: SwarmView, *, finished: bool)
         say(_what_next(options))
 
 
+def sum_up_shortly(options: Options, view: SwarmView) -> None:
+    """Say what was seen on the way, where the ledger is too long to be read again in time."""
+    said = counted(view.incidents, "incident")
+    console.say()
+    console.say(
+        f"stopped early, after {counted(view.lines, 'line')} and {said} opened; "
+        "there was no time to sum up"
+    )
+    console.say(_what_next(options))
+
+
 async def keep(system: System, report: Report, options: Options) -> bool:
     """Make sure that the report is in its files; say where, or why it is not."""
     try:

@@ -56,6 +56,11 @@ class SwarmView:
             for scout in self._scouts.values()
         ]
 
+    @property
+    def lines(self) -> int:
+        """How many lines were read, in all logs."""
+        return sum(scout.lines for scout in self._scouts.values())
+
     def lines_of(self, source: str) -> int:
         """How far a log was read."""
         return self._by_source[source].lines

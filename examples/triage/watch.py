@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Final
 
 import trio
 
@@ -13,7 +14,7 @@ from boyd.runtime.system import SUPERVISION_TOPIC
 
 from .actions import Noted, tools
 from .beat import LinesRead
-from .ending import keep, sum_up
+from .ending import keep, sum_up, sum_up_shortly
 from .gather import gather
 from .lead import Picture
 from .outputs import BLOCKLIST
@@ -21,6 +22,9 @@ from .report import Report
 from .sources import Source
 from .swarm import SWARM, Options, member_names, swarm_of
 from .view import SwarmView
+
+LAST_SECONDS: Final = 1.0
+"""What a run that is stopped may take to sum up; it must be gone within two."""
 
 
 async def watch(
@@ -37,8 +41,7 @@ async def watch(
     totals = [await system.offload(_count_lines, one) for one in options.sources]
     names = [one.name for one in options.sources]
     view = SwarmView(system, SWARM, zip(member_names(options.sources), names, totals, strict=True))
-    opened = finished = written = False
-    report: Report | None = None
+    began = told = False
     try:
         async with (
             swarm.open_run(
@@ -47,7 +50,7 @@ async def watch(
             console.open_view(view.rows, title=f"{options.thread}: {', '.join(names)}"[:100]),
             trio.open_nursery() as nursery,
         ):
-            opened = True
+            began = True
             console.work_began()
             nursery.start_soon(_listen, system, view)
             if beside is not None:
@@ -56,16 +59,24 @@ async def watch(
                 view.saw(event)
                 if isinstance(event, Pending):
                     nursery.start_soon(_ask, run, event, options)
-            finished = True
             nursery.cancel_scope.cancel()
+        report = await gather(system.ledger, options.thread)
+        sum_up(report, options, view, finished=True)
+        told = True
     finally:
-        if opened:
-            with trio.move_on_after(1.0, shield=True):
-                report = await gather(system.ledger, options.thread)
-                sum_up(report, options, view, finished=finished)
-                written = finished and await keep(system, report, options)
-    assert report is not None, "a finished run is summed up without a limit that it could reach"
+        if began and not told:
+            await _sum_up_in_time(system, options, view)
+    written = await keep(system, report, options)
     return report, bool(view.failed) or not written
+
+
+async def _sum_up_in_time(system: System, options: Options, view: SwarmView) -> None:
+    """Who stops it waits no longer than a second: say what can be said by then."""
+    with trio.move_on_after(LAST_SECONDS, shield=True) as limit:
+        report = await gather(system.ledger, options.thread)
+        sum_up(report, options, view, finished=False)
+    if limit.cancelled_caught:
+        sum_up_shortly(options, view)
 
 
 async def _listen(system: System, view: SwarmView) -> None:

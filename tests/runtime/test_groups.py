@@ -28,8 +28,6 @@ from boyd.runtime.groups import GROUPS_TOPIC, Groups
 from boyd.runtime.system import ACTORS_TOPIC
 from tests.runtime.stage import Door, Fail, Recorder
 
-pytestmark = pytest.mark.usefixtures("autojump_clock")
-
 
 @message("t.groups.do")
 class Do(Replies[None]):

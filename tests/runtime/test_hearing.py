@@ -24,8 +24,6 @@ from boyd.runtime import (
 from boyd.runtime.post import current_headers
 from tests.runtime.stage import Add, Note
 
-pytestmark = pytest.mark.usefixtures("autojump_clock")
-
 
 @message("t.hearing.do")
 class Do(Replies[int]):

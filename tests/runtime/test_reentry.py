@@ -34,8 +34,6 @@ from boyd.runtime.testing import seeded_seams
 from tests.runtime.conftest import run_in_virtual_time
 from tests.runtime.stage import Door, Note, Refused
 
-pytestmark = pytest.mark.usefixtures("autojump_clock")
-
 
 @message("t.reentry.begin")
 class Begin(Replies[int]):

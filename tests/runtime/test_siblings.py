@@ -31,8 +31,6 @@ from boyd.runtime import (
 from boyd.runtime.siblings import affected
 from boyd.runtime.testing import seeded_seams
 
-pytestmark = pytest.mark.usefixtures("autojump_clock")
-
 NAMES = ("a", "b", "c", "d", "e")
 
 

@@ -23,8 +23,6 @@ from boyd.runtime import (
 )
 from boyd.runtime.testing import seeded_seams
 
-pytestmark = pytest.mark.usefixtures("autojump_clock")
-
 
 @message("t.stash.work")
 class Work(Replies[int]):

@@ -26,8 +26,6 @@ from boyd.runtime import (
 from boyd.runtime.watchdog import WATCHDOG_TOPIC
 from tests.runtime.stage import Door, Hold, Note, Recorder
 
-pytestmark = pytest.mark.usefixtures("autojump_clock")
-
 NEWS = HeldLoop | StuckHandler | OldMail
 
 
