@@ -10,7 +10,7 @@ import pathlib
 import sys
 import typing
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, cast
+from typing import Annotated, Any, Literal, NewType, cast
 
 import attrs
 import pytest
@@ -472,6 +472,9 @@ def test_what_does_not_fit_deep_within_costs_no_more_than_what_does() -> None:
     assert calls < 2000
 
 
+UserId = NewType("UserId", int)
+
+
 class Hue(enum.Enum):
     """Of a Literal."""
 
@@ -500,6 +503,9 @@ LIST: Any = getattr(typing, "List")  # noqa: B009  # the old spelling is what is
         (Literal["a", 1, Hue.RED], "Literal['a', 1, Hue.RED]"),
         (Callable[[int, str], None], "Callable[[int, str], None]"),
         (Ref[OPTIONAL[int]], "Ref[int | None]"),
+        (list[Annotated[int, object()]], "list[int]"),
+        (Annotated[UNION[int, str], object()], "int | str"),
+        (dict[str, UserId], "dict[str, int]"),
         ({}, "{}"),
     ],
 )
@@ -514,3 +520,17 @@ def test_the_names_of_unions_on_the_wire_are_those_of_any_spelling() -> None:
     assert unpack_own(frame) == ["set[int | str]", [1]]
     assert codec_for(list[int | None] | set[int | str]).decode_foreign(frame) == {1}
     assert unpack_own(codec_for(written).encode([None])) == ["list[int | None]", [None]]
+
+
+def test_what_means_nothing_on_the_wire_is_not_in_the_name_of_a_member() -> None:
+    """The repr of a mark in an Annotated may be an address, which is another one in each process."""
+    frame = codec_for(UNION[list[Annotated[int, object()]], list[str]]).encode([1])
+    assert unpack_own(frame) == ["list[int]", [1]]
+    assert unpack_own(codec_for(UNION[list[UserId], list[str]]).encode([1])) == ["list[int]", [1]]
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="its Python has no `type` statement")
+def test_an_alias_that_contains_itself_is_spelt_to_an_end() -> None:
+    space: dict[str, Any] = {}
+    exec("type Tree = list[Tree] | int", space)  # noqa: S102  # no syntax of Python 3.11
+    assert type_name(space["Tree"]) == "int | list[Tree]"

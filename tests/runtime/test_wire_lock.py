@@ -159,14 +159,14 @@ def test_two_classes_of_one_name_have_a_layout_each() -> None:
 
 def test_a_member_of_a_union_has_its_name_on_the_wire_beside_it() -> None:
     """Where that is not its text: a rename of the type would change it."""
-    alike: Any = list[Number] | set[int]
+    alike: Any = list[Note] | set[Number]
     fields = [("a", alike, False), ("b", Leaf | Note | None, False), ("c", alike | None, False)]
     cls = made("lock.union", fields)
     [layout] = [one for one in layouts_of([cls]) if one.name == "lock.union"]
     assert [part.type for part in layout.parts] == [
-        'list[int] as "list[Number]" | set[int]',
+        'list["lock.note"] as "list[Note]" | set[int]',
         '"lock.note" | Leaf | None',
-        'list[int] as "list[Number]" | set[int] | None',
+        'list["lock.note"] as "list[Note]" | set[int] | None',
     ]
 
 

@@ -136,15 +136,20 @@ _QUALIFIED: Final = re.compile(r"(?:\w+\.|<locals>\.)+")
 
 def bare(tp: Any) -> Any:  # noqa: ANN401
     """`tp` without what means nothing on the wire: Annotated, NewType, aliases."""
-    while True:
-        if get_origin(tp) is Annotated:
-            tp = get_args(tp)[0]
-        elif isinstance(tp, typing.NewType):
-            tp = tp.__supertype__
-        elif sys.version_info >= (3, 12) and isinstance(tp, typing.TypeAliasType):
-            tp = tp.__value__
-        else:
-            return tp
+    while (inner := _unwrapped(tp)) is not None:
+        tp = inner
+    return tp
+
+
+def _unwrapped(tp: Any) -> Any:  # noqa: ANN401
+    """What an Annotated, a NewType or an alias stands for; None where `tp` is none of them."""
+    if get_origin(tp) is Annotated:
+        return get_args(tp)[0]
+    if isinstance(tp, typing.NewType):
+        return tp.__supertype__
+    if sys.version_info >= (3, 12) and isinstance(tp, typing.TypeAliasType):
+        return tp.__value__
+    return None
 
 
 def is_union(tp: Any) -> bool:  # noqa: ANN401
@@ -152,22 +157,34 @@ def is_union(tp: Any) -> bool:  # noqa: ANN401
     return get_origin(tp) in (Union, types.UnionType)
 
 
-def type_name(tp: Any) -> str:  # noqa: ANN401
+def type_name(tp: Any, within: tuple[Any, ...] = ()) -> str:  # noqa: ANN401
     """`dict[str, int]`, `Path | None`: a type for people, and for the tags of unions.
 
     Spelt one way however it was written and whichever Python runs: `Optional[int]` is
-    `int | None`, and the members of a union are in order, None last.
+    `int | None`, what means nothing on the wire is left out (see `bare`), and the members of a
+    union are in order, None last.
+
+    Args:
+        within: aliases that are being spelt; one that contains itself is its own name there.
     """
+    while (inner := _unwrapped(tp)) is not None:
+        if any(tp is one for one in within):
+            return str(tp.__name__)
+        within, tp = (*within, tp), inner
+
+    def name(one: Any) -> str:  # noqa: ANN401
+        return type_name(one, within)
+
     if isinstance(tp, list):  # the arguments of a Callable
-        return f"[{', '.join(map(type_name, cast('Sequence[object]', tp)))}]"
+        return f"[{', '.join(map(name, cast('Sequence[object]', tp)))}]"
     arguments = get_args(tp)
     if get_origin(tp) is Literal:
         return f"Literal[{', '.join(map(_literal, arguments))}]"
     if is_union(tp):
-        names = sorted({type_name(one) for one in arguments} - {"None"})
+        names = sorted({name(one) for one in arguments} - {"None"})
         return " | ".join([*names, "None"] if type(None) in arguments else names)
     if arguments:
-        return f"{type_name(get_origin(tp))}[{', '.join(map(type_name, arguments))}]"
+        return f"{name(get_origin(tp))}[{', '.join(map(name, arguments))}]"
     special = next((text for one, text in _SPECIAL if tp is one), "")
     return special or getattr(tp, "__name__", "") or _QUALIFIED.sub("", str(tp))
 
