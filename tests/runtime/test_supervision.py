@@ -960,6 +960,42 @@ async def test_d9_after_a_terminated_was_handled_a_dead_ref_may_be_watched_anew(
     assert door.log == ["/target"] * 3
 
 
+@pytest.mark.parametrize("again", ["watch", "unwatch"])
+async def test_d9_a_terminated_that_was_put_aside_is_still_to_come(again: str) -> None:
+    log: list[str] = []
+
+    class Patient(Actor[Note | Terminated]):
+        target: Ref[Note]
+        calm: bool = False
+
+        async def started(self, ctx: Context) -> None:
+            ctx.watch(self.target)
+
+        @receives
+        async def note(self, note: Note, ctx: Context) -> None:
+            (ctx.watch if again == "watch" else ctx.unwatch)(self.target)
+            self.calm = True
+            ctx.unstash_all()
+
+        @receives
+        async def ended(self, end: Terminated, ctx: Context) -> None:
+            if self.calm:
+                log.append(end.ref.path)
+            else:
+                ctx.stash()
+
+    async with open_system() as system:
+        target = await system.spawn(Recorder, Door(), name="target")
+        ref = await system.spawn(Patient, target)
+        await system.stop_actor(target)
+        await system.settle(1)
+        assert log == []
+        ref.tell(Note(n=1))
+        await system.settle(1)
+        assert system.dead_letters == {}
+    assert log == (["/target"] if again == "watch" else [])
+
+
 async def test_watches_leave_nothing_behind_whoever_ends_first() -> None:
     async with open_system() as system:
         target = await system.spawn(Recorder, Door(), name="target")

@@ -210,8 +210,8 @@ class Context:
         """Have one `Terminated` told to this actor when `ref` has stopped; at once if it has already.
 
         It comes after the last message of `ref`, also into a full mailbox, and
-        to a later life of this actor if need be. Until it is handled, watching
-        `ref` again changes nothing.
+        to a later life of this actor if need be. Until a handler has it in hand,
+        watching `ref` again changes nothing.
 
         Raises:
             NotAccepted: this actor has no method for `Terminated`.
@@ -224,7 +224,7 @@ class Context:
         cell.system.watch(cell, ref)
 
     def unwatch(self, ref: Ref[Any], /) -> None:
-        """Take the watch of `ref` back, also where its `Terminated` waits in the mailbox. Idempotent."""
+        """Take the watch of `ref` back, also where its `Terminated` waits, or was put aside. Idempotent."""
         if not self._is_over:
             self._cell.system.unwatch(self._cell, ref)
 

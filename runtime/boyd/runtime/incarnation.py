@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import attrs
@@ -231,6 +231,16 @@ class Incarnation(Post):
             if self.state == "backing off":
                 self._scope.cancel()
             self.waiter.wake()
+
+    def reserved(self) -> Iterable[Envelope]:
+        """The reserved messages that are still to be handled, those put aside too."""
+        aside = () if self.stash is None else self.stash.reserved()
+        return (*self.queue.reserved(), *aside)
+
+    def take_back(self, envelope: Envelope) -> None:
+        """One of them shall not be handled after all."""
+        if self.stash is None or not self.stash.remove(envelope):
+            self.queue.remove(envelope)
 
     def put_aside(self) -> None:
         """The message in hand into the stash. Raises StashFull, LookupError."""

@@ -14,7 +14,7 @@ from boyd.runtime.dispatcher import Dispatcher, Waiter
 if TYPE_CHECKING:
     from boyd.runtime.envelope import Envelope
 
-__all__ = ["DEFAULT_MAILBOX", "Mailbox", "MailboxQueue", "Overflow"]
+__all__ = ["DEFAULT_MAILBOX", "Mailbox", "MailboxQueue", "Overflow", "is_reserved"]
 
 
 class Overflow(enum.Enum):
@@ -61,7 +61,8 @@ def _bytes_text(count: int) -> str:
     return f"{count / unit:,.1f} {name}"
 
 
-def _is_reserved(envelope: Envelope) -> bool:
+def is_reserved(envelope: Envelope) -> bool:
+    """Whether it is of the runtime, or of the actor to itself."""
     return envelope.track is not None and envelope.track.reserved
 
 
@@ -109,7 +110,7 @@ class MailboxQueue:
 
     def reserved(self) -> Iterator[Envelope]:
         """The reserved messages that wait, in order."""
-        return filter(_is_reserved, tuple(self._items)) if self._reserved else iter(())
+        return filter(is_reserved, tuple(self._items)) if self._reserved else iter(())
 
     def remove(self, envelope: Envelope) -> None:
         """Take one out of turn: it was wanted back."""
@@ -118,14 +119,15 @@ class MailboxQueue:
         if self._senders:
             self._admit(self._senders)
 
+    # `put` and `take` have these two in line: they run for every message.
     def _comes(self, envelope: Envelope) -> None:
-        if envelope.track is not None and envelope.track.reserved:
+        if is_reserved(envelope):
             self._reserved += 1
         else:
             self.bytes += len(envelope.body)
 
     def _leaves(self, envelope: Envelope) -> None:
-        if envelope.track is not None and envelope.track.reserved:
+        if is_reserved(envelope):
             self._reserved -= 1
         else:
             self.bytes -= len(envelope.body)
@@ -186,7 +188,7 @@ class MailboxQueue:
         spared: list[Envelope] = []
         while self._items and not self._fits():
             envelope = self._pop()
-            (spared if _is_reserved(envelope) else dropped).append(envelope)
+            (spared if is_reserved(envelope) else dropped).append(envelope)
         for envelope in reversed(spared):
             self._items.appendleft(envelope)
             self._comes(envelope)

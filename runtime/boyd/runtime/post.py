@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import trio
@@ -175,6 +175,14 @@ class Post(ABC):
     def seal(self, codec: MessageCodec[Any], body: bytes) -> Envelope:
         """A message from whoever's task this is."""
         return Envelope(codec, body, *sender_and_headers(), self.system.now())
+
+    def reserved(self) -> Iterable[Envelope]:
+        """The reserved messages that are still to be handled."""
+        return self.queue.reserved()
+
+    def take_back(self, envelope: Envelope) -> None:
+        """One of them shall not be handled after all."""
+        self.queue.remove(envelope)
 
     def drop_oldest(self) -> None:
         """The oldest messages give way to one more."""

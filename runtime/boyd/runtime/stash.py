@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from boyd.runtime.envelope import Envelope
 from boyd.runtime.errors import StashFull
+from boyd.runtime.mailbox import is_reserved
 
 if TYPE_CHECKING:
     from boyd.runtime.incarnation import Incarnation
@@ -35,6 +36,17 @@ class Stash:
                 f"{self._cell.path} has put {STASH_SIZE} messages aside, and can take no more"
             )
         self._items.append(envelope)
+
+    def reserved(self) -> list[Envelope]:
+        """Those of the runtime, or of the actor to itself."""
+        return [one for one in self._items if is_reserved(one)]
+
+    def remove(self, envelope: Envelope) -> bool:
+        """Take one out, if it is here."""
+        if envelope not in self._items:
+            return False
+        self._items.remove(envelope)
+        return True
 
     def put_back(self) -> None:
         """All to the head of the mailbox, in order."""

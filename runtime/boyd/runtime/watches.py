@@ -1,8 +1,8 @@
 """Death watch: one `Terminated` for each pair of watcher and target, after the target's last message.
 
-A watch stands from `watch` until its `Terminated` has been taken out of the
-mailbox; to watch again meanwhile changes nothing. So an actor may watch in
-`started()`, though its watches outlive its restarts.
+A watch stands from `watch` until a handler has its `Terminated` in hand; to
+watch again meanwhile changes nothing. So an actor may watch in `started()`,
+though its watches outlive its restarts.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def end_watch(watcher: Post, ref: Ref[Any], target: Post | None) -> None:
         _part(watcher, target)
     envelope = _waiting(watcher, ref)
     if envelope is not None:
-        watcher.queue.remove(envelope)
+        watcher.take_back(envelope)
 
 
 def tell_watchers(target: Post, end: Terminated) -> None:
@@ -74,9 +74,9 @@ def _tell(watcher: Post, end: Terminated) -> None:
 
 
 def _waiting(watcher: Post, ref: Ref[Any]) -> Envelope | None:
-    """The `Terminated` of `ref` that waits to be read."""
+    """The `Terminated` of `ref` that nobody has in hand yet."""
     codec = message_codec(Terminated)
-    for envelope in watcher.queue.reserved():
+    for envelope in watcher.reserved():
         if envelope.codec is codec and codec.decode(envelope.body).ref == ref:
             return envelope
     return None

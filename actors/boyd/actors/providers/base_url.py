@@ -21,7 +21,7 @@ def check_base_url(name: str, base_url: str) -> None:
         name: of the model, for the error.
 
     Raises:
-        ModelError: it is no http or https address, has no host, or a space in it.
+        ModelError: it is no http or https address, has no host or none that can be looked up, or a space in it.
     """
     fault = _fault_of(base_url.strip())
     if fault:
@@ -45,9 +45,18 @@ def _fault_of(url: str) -> str:
         return "has no legible host and port"
     if parts.scheme not in ("http", "https") or not url[len(parts.scheme) :].startswith("://"):
         return "does not begin with http:// or https://"
-    if not parts.hostname:
-        return "names no host"
+    host = parts.hostname or ""
+    if not _is_host(host):
+        return "names no host that can be looked up" if host else "names no host"
     return "has port 0" if port == 0 else ""
+
+
+def _is_host(name: str) -> bool:
+    """Whether it can be looked up: labels of 1 to 63 bytes (RFC 1035, 2.3.4)."""
+    try:
+        return bool(name.encode("idna"))
+    except UnicodeError:
+        return False
 
 
 def _shown(url: str) -> str:
