@@ -6,7 +6,7 @@ from boyd.actors.cli import console
 from boyd.runtime import System
 
 from .outputs import REPORT
-from .remarks import odd_lines
+from .remarks import lost_calls, odd_lines
 from .report import Report
 from .reports import write_files
 from .swarm import Options
@@ -33,6 +33,8 @@ def sum_up(report: Report, options: Options, view: SwarmView, *, finished: bool)
     for source in report.sources:
         for said in odd_lines(source):
             console.warn(f"{source.name}: {said}")
+        if lost := lost_calls(source):
+            console.warn(f"{source.name}: {lost}")
     for error, sources in _by_error(view.failed).items():
         console.warn(error if error.startswith(sources[0]) else f"{', '.join(sources)}: {error}")
     if report.pending:

@@ -5,12 +5,12 @@ what is new is read. What it comes to depends on what stands in the ledger, not 
 which the scouts came to it.
 """
 
-from collections.abc import Callable
-from typing import Final, TypeVar
+from typing import Final
 
 import attrs
 
 from boyd.actors import (
+    ActionResult,
     Decision,
     MemberFinished,
     MemberRestarted,
@@ -31,7 +31,7 @@ from .report import Report, make_report
 from .summary import SourceSummary, Summing
 
 LEAD: Final = "lead"
-P = TypeVar("P")
+_PHASES: Final = {"observe": Digest, "decide": Decision, "act": tuple[ActionResult, ...]}
 
 
 @attrs.frozen(kw_only=True)
@@ -57,7 +57,7 @@ class Gathering:
         self._board = Board()
         self._sums: dict[str, Summing] = {}
         self._proposed: dict[tuple[str, str], int] = {}
-        self._read: dict[tuple[str, str], int] = {}
+        self._read: dict[str, int] = {}
 
     @property
     def complete(self) -> bool:
@@ -118,34 +118,30 @@ class Gathering:
 
     async def _read_member(self, member: str) -> None:
         summing = self._sums.setdefault(member, Summing(member.removeprefix("scout-")))
-
-        def observed(digest: Product[Digest]) -> None:
-            summing.name = digest.value.source
-            summing.add(digest.value)
-
-        def decided(decision: Product[Decision]) -> None:
-            summing.decided(decision.cycle)
-            for action in actions_of(decision.value):
-                if action.what == "propose_block":
-                    self._proposed.setdefault((member, action.address), decision.cycle - 1)
-
-        await self._follow(member, "observe", Digest, observed)
-        await self._follow(member, "decide", Decision, decided)
-
-    async def _follow(
-        self, member: str, phase: str, kind: type[P], saw: Callable[[Product[P]], None]
-    ) -> None:
-        """See what a phase of a member has made since the last time."""
         while True:
-            after = self._read.get((member, phase), 0)
+            after = self._read.get(member, 0)
             products, read = await read_products(
-                self.ledger, f"{self.thread}/{member}", phase, kind, after=after
+                self.ledger, f"{self.thread}/{member}", _PHASES, after=after
             )
             for product in products:
-                saw(product)
+                self._saw(member, summing, product)
             if read == after:
                 return
-            self._read[member, phase] = read
+            self._read[member] = read
+
+    def _saw(self, member: str, summing: Summing, product: Product) -> None:
+        """What a phase of a member has made."""
+        match product.value:
+            case Digest() as digest:
+                summing.name = digest.source
+                summing.add(digest)
+            case Decision() as decision:
+                summing.decided(product.cycle)
+                for action in actions_of(decision):
+                    if action.what == "propose_block":
+                        self._proposed.setdefault((member, action.address), product.cycle - 1)
+            case results:
+                summing.acted(results)
 
 
 def _bare(incident: Incident) -> Incident:

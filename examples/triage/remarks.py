@@ -1,10 +1,11 @@
-"""What a person must know of how a source was read: how far it was judged, and which lines were odd."""
+"""What a person must know of how a source was read: how far, which lines were odd, and what was not done."""
 
 from .reading import LINE_CAP
 from .summary import SourceSummary
-from .text import counted
+from .text import clean, counted
 
 _KIB = 1024
+_LONGEST = 160
 
 
 def failure_remark(source: SourceSummary) -> str:
@@ -39,6 +40,14 @@ def odd_lines(source: SourceSummary) -> list[str]:
     return said
 
 
+def lost_calls(source: SourceSummary) -> str:
+    """How much of what was decided came to nothing, and why the first of it did; empty if all was done."""
+    if not source.failed_calls:
+        return ""
+    came = f"{source.failed_calls:,} of {counted(source.calls, 'call')} came to nothing"
+    return f"{came}: {clean(source.failure, _LONGEST)}"
+
+
 def notes(source: SourceSummary) -> list[str]:
     """All remarks on a source, for the table of sources."""
     said = odd_lines(source)
@@ -46,6 +55,8 @@ def notes(source: SourceSummary) -> list[str]:
         said.append(counted(blank, "blank line"))
     if timeless := source.bad.get("without a time", 0):
         said.append(f"{counted(timeless, 'line')} without a time")
+    if lost := lost_calls(source):
+        said.append(lost)
     if source.error:
         said.insert(0, failure_remark(source).removeprefix(f"{source.name} "))
     elif not source.done:

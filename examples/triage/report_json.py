@@ -53,6 +53,8 @@ def _source(source: SourceSummary) -> dict[str, object]:
         "first_time": spoken_time(source.first_time, dated=source.dated),
         "last_time": spoken_time(source.last_time, dated=source.dated),
         "bad_lines": dict(source.bad),
+        "calls": source.calls,
+        "failed_calls": source.failed_calls,
     }
 
 

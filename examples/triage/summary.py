@@ -1,8 +1,11 @@
-"""A source from afar: how much was read, what it was like, and when; a fold of its digests."""
+"""A source from afar: how much was read, what it was like, and when; a fold of its digests and of what came of them."""
 
 from collections import Counter
+from collections.abc import Iterable
 
 import attrs
+
+from boyd.actors import ActionResult
 
 from .digest import Digest
 from .entities import ADDRESS_KIND, USER
@@ -47,7 +50,8 @@ class SourceSummary:
     """One source as it was read.
 
     `judged` counts the lines, from the first on, about which something was decided. `error` is why
-    the source could not be read or judged to its end, or empty.
+    the source could not be read or judged to its end, or empty. `failed_calls` of the `calls` that
+    were decided came to nothing; `failure` is what the first of them was told.
     """
 
     name: str
@@ -67,6 +71,9 @@ class SourceSummary:
     seen: tuple[Seen, ...] = ()
     bad: dict[str, int] = attrs.field(factory=dict[str, int])
     error: str = ""
+    calls: int = 0
+    failed_calls: int = 0
+    failure: str = ""
 
 
 class Summing:
@@ -87,6 +94,8 @@ class Summing:
         self._usual: dict[int, Usual] = {}
         self._seen: dict[tuple[str, str], Seen] = {}
         self._bad: Counter[str] = Counter()
+        self._calls = self._failed = 0
+        self._failure = ""
 
     @property
     def batches(self) -> int:
@@ -116,6 +125,14 @@ class Summing:
         """Know that so many batches, from the first on, were decided about."""
         self._decided = max(self._decided, batches)
 
+    def acted(self, results: Iterable[ActionResult]) -> None:
+        """Know what came of the calls of one batch."""
+        for result in results:
+            self._calls += 1
+            if result.status == "failed":
+                self._failed += 1
+                self._failure = self._failure or result.content
+
     def summary(self) -> SourceSummary:
         """Return what the digests come to so far."""
         last = self._last
@@ -142,6 +159,9 @@ class Summing:
             seen=tuple(self._seen[key] for key in sorted(self._seen)),
             bad=dict(sorted(self._bad.items())),
             error=self.error,
+            calls=self._calls,
+            failed_calls=self._failed,
+            failure=self._failure,
         )
 
     def _judged(self) -> int:

@@ -204,14 +204,17 @@ async def test_g17_the_thread_holds_the_products_of_every_cycle() -> None:
     async with open_system() as system:
         result = await story.ooda.run("a", system=system, thread="t")
         ledger = system.ledger
-        samples, _ = await read_products(ledger, "t", "observe", Sample)
-        views, read = await read_products(ledger, "t", "synthesize", View)
-        chosen, _ = await read_products(ledger, "t", "decide", Decision)
+        kinds = {"observe": Sample, "synthesize": View, "decide": Decision}
+        made, read = await read_products(ledger, "t", kinds)
         nodes = [e.message() for e in await entries_of(ledger, "t") if e.kind == "boyd.node_done"]
-        assert await read_products(ledger, "t", "decide", Decision, after=read) == ([], read)
-    assert [one.value for one in samples] == [Sample("a", n) for n in (1, 2, 3)]
-    assert views[-1].value == result.output == View("a", 3, 6)
-    assert [one.value.why for one in chosen] == ["total 1", "total 3", "total 6"]
+        assert await read_products(ledger, "t", kinds, after=read) == ([], read)
+    assert [(one.cycle, one.phase) for one in made] == [
+        (n, phase) for n in (1, 2, 3) for phase in kinds
+    ]
+    samples, views, chosen = ([one.value for one in made[n::3]] for n in range(3))
+    assert samples == [Sample("a", n) for n in (1, 2, 3)]
+    assert views[-1] == result.output == View("a", 3, 6)
+    assert [one.why for one in chosen] == ["total 1", "total 3", "total 6"]
     acted = [one for one in nodes if isinstance(one, NodeDone) and one.node == "act"]
     actions: list[tuple[ActionResult, ...]] = [ACTIONS.decode(one.product) for one in acted]
     assert [one.content for one in actions[2]] == ["reported 3", "paid a-3"]
@@ -295,7 +298,7 @@ async def test_g_a_act_may_be_replaced() -> None:
     story = make_ooda(cycles=2, seconds=0.0, act=act)
     async with open_system() as system:
         await story.ooda.run("a", system=system, thread="t")
-        acted, _ = await read_products(system.ledger, "t", "act", list[str])
+        acted, _ = await read_products(system.ledger, "t", {"act": list[str]})
     assert done == ["total 1 of a", "total 3 of a"]
     assert [one.value for one in acted] == [["report", "pay"]] * 2
     assert story.effects == {}

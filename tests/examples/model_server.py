@@ -73,8 +73,13 @@ def _events(calls: list[tuple[str, dict[str, Any]]]) -> Generator[dict[str, Any]
 
 
 @contextmanager
-def model_server(*, busy: int = 0) -> Generator[Seen]:
-    """The server, on loopback, for as long as the block runs; its first `busy` answers are 503."""
+def model_server(*, busy: int = 0, tool: str = "") -> Generator[Seen]:
+    """The server, on loopback, for as long as the block runs.
+
+    Args:
+        busy: so many answers are 503 first.
+        tool: the name that it calls every tool by, as a confused model would.
+    """
     seen = Seen()
 
     class Handler(BaseHTTPRequestHandler):
@@ -92,6 +97,7 @@ def model_server(*, busy: int = 0) -> Generator[Seen]:
             self.send_header("Transfer-Encoding", "chunked")
             self.end_headers()
             calls = _calls_for(question if isinstance(question, str) else question[0]["text"])
+            calls = [(tool or name, arguments) for name, arguments in calls]
             seen.called.extend(calls)
             for event in _events(calls):
                 self._send(f"data: {json.dumps(event)}\n\n".encode())

@@ -249,6 +249,24 @@ def test_a_model_that_is_busy_is_asked_again_and_the_person_is_told(
     assert len(server.requests) > 1
 
 
+def test_a_model_whose_calls_come_to_nothing_is_not_taken_for_a_healthy_log(
+    tmp_path: Path, logs: tuple[Path, Truth]
+) -> None:
+    with model_server(tool="rm_rf") as server:
+        command = (*BATCH, "--json", "--model", "openai:test", "--base-url", server.url)
+        out, err = triage(tmp_path, *command, str(logs[0]))
+    sources = {source["name"]: source for source in json.loads(out)["sources"]}
+    lost = [source for source in sources.values() if source["failed_calls"]]
+    assert lost
+    for source in lost:
+        calls = source["calls"]
+        assert source["failed_calls"] == calls
+        noun = "call" if calls == 1 else "calls"
+        assert f"{source['name']}: {calls} of {calls} {noun} came to nothing: " in err
+    assert "there is no tool 'rm_rf'" in err
+    assert "came to nothing: there is no tool" in (tmp_path / "triage-report.md").read_text()
+
+
 def test_s2_a_model_that_obeys_a_planted_order_blocks_nobody_and_asks_nobody(
     tmp_path: Path, logs: tuple[Path, Truth]
 ) -> None:
