@@ -13,6 +13,7 @@ import trio.testing
 
 from boyd.runtime import AskTimeout, Seams
 from boyd.runtime.link import (
+    MOST_PARCEL,
     Acked,
     Address,
     Closed,
@@ -167,6 +168,23 @@ async def test_send_waits_for_room_in_turn_and_send_nowait_does_not_overtake() -
                 right.receipts.pop(0).commit()
         assert order == [3, 4, 5]
     assert [one.body for one in right.parcels[2:]] == [b"0", b"1", b"2"]
+
+
+async def test_a_small_parcel_does_not_overtake_a_large_one_that_waits() -> None:
+    """There would be room for it, and whoever waits was first."""
+    left, right = Desk(), Desk(commits=False)
+    large = parcel(bytes(600_000))
+    async with open_two(left, right, options=LinkOptions(window_size=MOST_PARCEL)) as (port, _):
+        await port.send(large)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(port.send, large)
+            await trio.testing.wait_all_tasks_blocked()
+            with pytest.raises(LinkFull):
+                port.send_nowait(parcel(b"small"))
+            right.receipts.pop().commit()
+            right.commits = True
+        port.send_nowait(parcel(b"small"))
+    assert [len(one.body) for one in right.parcels] == [600_000, 600_000, 5]
 
 
 async def test_p2_a_cancelled_send_has_sent_nothing() -> None:

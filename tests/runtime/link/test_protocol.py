@@ -207,7 +207,6 @@ def test_a_full_window_refuses_by_messages_and_by_bytes() -> None:
     with pytest.raises(LinkFull) as caught:
         few.send(parcel())
     assert caught.value.messages == 2
-    assert not few.has_room(parcel())
 
     small = end_of(options=LinkOptions(window_size=MOST_PARCEL))
     small.send(parcel(bytes(MOST_PARCEL // 2)))

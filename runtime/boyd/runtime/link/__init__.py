@@ -8,6 +8,7 @@ protocol over a network that loses, doubles, delays and forges.
 from boyd.runtime.link.asks import Answer, PendingAsks
 from boyd.runtime.link.auth import Key, Keys
 from boyd.runtime.link.border import Border, FrameWay, Receipt
+from boyd.runtime.link.counts import LinkStatistics
 from boyd.runtime.link.errors import (
     FrameForged,
     LinkClosed,
@@ -33,7 +34,7 @@ from boyd.runtime.link.life import Life
 from boyd.runtime.link.options import DEDUP_WINDOW, MOST_PARCEL, LinkOptions
 from boyd.runtime.link.parcel import Address, Parcel, Purpose
 from boyd.runtime.link.port import LinkPort, open_link
-from boyd.runtime.link.protocol import Link, LinkStatistics, Turn
+from boyd.runtime.link.protocol import Link, Turn
 from boyd.runtime.link.ways import StreamWay, open_local_ways
 
 __all__ = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Final
 
 import attrs
@@ -15,11 +15,12 @@ from boyd.runtime.ledger.background import open_background
 from boyd.runtime.link.asks import Answer, PendingAsks
 from boyd.runtime.link.auth import Keys
 from boyd.runtime.link.border import Border, FrameWay
-from boyd.runtime.link.errors import LinkLost
+from boyd.runtime.link.counts import LinkStatistics
+from boyd.runtime.link.errors import LinkClosed, LinkFull, LinkLost
 from boyd.runtime.link.events import Acked, Closed, Delivered, GivenBack, LinkEvent
 from boyd.runtime.link.options import LinkOptions
 from boyd.runtime.link.parcel import Parcel, Purpose
-from boyd.runtime.link.protocol import Link, LinkStatistics
+from boyd.runtime.link.protocol import Link
 from boyd.runtime.seams import Seams
 from boyd.runtime.spans import check_span
 
@@ -78,9 +79,11 @@ class LinkPort:
             LinkClosed, EncodeError: as `send_nowait`.
         """
         async with self._turn:
-            while not self._link.has_room(parcel):
-                await self._room.wait()
-            return self._accept(parcel)
+            while True:
+                try:
+                    return self._accept(parcel)
+                except LinkFull:
+                    await self._room.wait()
 
     async def ask(self, parcel: Parcel, *, within: float) -> Parcel:
         """Send an ask and wait for its one answer: a parcel whose purpose is reply or failure.
@@ -126,7 +129,7 @@ class LinkPort:
         """Best effort: where there is no room for it, the deadline ends the request."""
         self._asks.forget(ask.correlation)
         notice = attrs.evolve(ask, purpose=Purpose.WITHDRAW, body=b"", deadline=math.inf)
-        if self._link.error is None and self._link.has_room(notice):
+        with suppress(LinkFull, LinkClosed):
             self._accept(notice)
 
     # ------------------------------------------------------------------ state

@@ -23,7 +23,8 @@ import attrs
 
 from boyd.runtime.errors import EncodeError, WireError
 from boyd.runtime.link import events
-from boyd.runtime.link.auth import Keys, open_sealed, seal
+from boyd.runtime.link.auth import Keys
+from boyd.runtime.link.counts import LinkStatistics
 from boyd.runtime.link.errors import (
     FrameForged,
     LinkClosed,
@@ -34,7 +35,6 @@ from boyd.runtime.link.errors import (
     PeerClosed,
 )
 from boyd.runtime.link.frames import (
-    FRAME_LIMITS,
     Ack,
     Close,
     Data,
@@ -44,9 +44,8 @@ from boyd.runtime.link.frames import (
     Route,
     Void,
     check_name,
-    decode_frame,
-    encode_frame,
 )
+from boyd.runtime.link.gate import Gate
 from boyd.runtime.link.handshake import Handshake, Verdict
 from boyd.runtime.link.intake import Intake
 from boyd.runtime.link.life import Life
@@ -54,46 +53,9 @@ from boyd.runtime.link.options import MOST_PARCEL, LinkOptions, resend_delay
 from boyd.runtime.link.outbox import Outbox, Outgoing
 from boyd.runtime.link.parcel import Parcel, decode_header, encode_header
 
-__all__ = ["Link", "LinkStatistics", "Turn"]
+__all__ = ["Link", "Turn"]
 
 _DEFAULT_OPTIONS: Final = LinkOptions()
-
-
-@attrs.define(kw_only=True)
-class LinkStatistics:
-    """What one end of a link has seen; all but the last six only grow.
-
-    Attributes:
-        sent, resent: data and voids, put on the way for the first time and again.
-        delivered: parcels given to the owner.
-        given_back: parcels given back to the owner, `late` of them because of their deadline.
-        repeated: numbers that had come before.
-        no_room: numbers not taken for want of room, or before the handshake was done.
-        stale: frames of, or for, a life that is over.
-        refused: bytes that are no frame for this end, `forged` of them not made by the peer.
-        restarts: other incarnations of the peer.
-        waiting, waiting_size: parcels in the send window.
-        handed, handed_size: parcels delivered and not committed.
-        early, early_size: parcels that came before their turn.
-    """
-
-    sent: int = 0
-    resent: int = 0
-    delivered: int = 0
-    given_back: int = 0
-    late: int = 0
-    repeated: int = 0
-    no_room: int = 0
-    stale: int = 0
-    refused: int = 0
-    forged: int = 0
-    restarts: int = 0
-    waiting: int = 0
-    waiting_size: int = 0
-    handed: int = 0
-    handed_size: int = 0
-    early: int = 0
-    early_size: int = 0
 
 
 @attrs.frozen
@@ -145,7 +107,7 @@ class Link:
         """Why it has ended, once it has."""
         self._options = options
         self._chance = chance
-        self._keys = keys
+        self._gate = Gate(name, peer, keys)
         self._hands = Handshake(incarnation)
         self._outbox = Outbox(options, chance)
         self._intake = Intake(options, marks or {}, peer=peer)
@@ -211,17 +173,6 @@ class Link:
             raise self.full()
         return self._outbox.put(parcel, header)
 
-    def has_room(self, parcel: Parcel) -> bool:
-        """Whether `send` would not raise LinkFull now.
-
-        Raises:
-            EncodeError: the header of the parcel has no wire form.
-        """
-        if self.error is not None:
-            return True
-        size = len(encode_header(parcel)) + len(parcel.body)
-        return size > MOST_PARCEL or self._outbox.has_room(size)
-
     def full(self) -> LinkFull:
         """The error of a window without room."""
         return LinkFull(peer=self.peer, messages=len(self._outbox), size=self._outbox.size)
@@ -246,7 +197,7 @@ class Link:
         if self.error is not None:
             return
         try:
-            self._take(self._opened(frame), now)
+            self._take(self._gate.into(frame), now)
         except FrameForged as error:
             self._counts.forged += 1
             self._refuse(error)
@@ -296,7 +247,7 @@ class Link:
             frames.append(self._last_words)
             self._last_words = None
         told, self._events = self._events, []
-        return Turn(tuple(map(self._sealed, frames)), tuple(told))
+        return Turn(tuple(map(self._gate.out, frames)), tuple(told))
 
     def _due(self, now: float) -> list[Frame]:
         """The frames that are to be sent now."""
@@ -366,25 +317,7 @@ class Link:
         left = parcel.deadline - now
         return Data(route=route, seq=one.seq, left=left, header=one.header, body=parcel.body)
 
-    def _sealed(self, frame: Frame) -> bytes:
-        bare = encode_frame(frame)
-        return bare if self._keys is None else seal(bare, self._keys)
-
     # ------------------------------------------------------------------ frames in
-    def _opened(self, frame: bytes) -> Frame:
-        if len(frame) > FRAME_LIMITS.frame:
-            raise WireError(
-                f"a frame of {len(frame)} bytes is over the limit of {FRAME_LIMITS.frame}"
-            )
-        found = decode_frame(frame if self._keys is None else open_sealed(frame, self._keys))
-        route = found.route
-        if (route.sender, route.recipient) != (self.peer, self.name):
-            raise FrameForged(
-                f"a frame from {route.sender} for {route.recipient}, "
-                f"on the link from {self.peer} to {self.name}"
-            )
-        return found
-
     def _refuse(self, error: WireError) -> None:
         self._counts.refused += 1
         self._events.append(events.Refused(error=error))
