@@ -677,6 +677,8 @@ async def test_the_context_of_a_life_that_is_over_ends_nothing_of_the_next() -> 
         ref.tell(Hold())
         await door.entered.wait()
         assert old.sender is None
+        assert old.headers == Headers()
+        assert old.attempt == 1
         old.headers = Headers(thread="stolen")
         assert new.headers.thread != "stolen"
         old.cancel_timer("tick")

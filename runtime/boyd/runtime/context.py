@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 import trio
 
 from boyd.runtime.dispatcher import Beginnings, Dispatcher
+from boyd.runtime.envelope import NO_HEADERS
 from boyd.runtime.errands import Errands
 from boyd.runtime.errors import ActorStopped, NotAccepted
 from boyd.runtime.incarnation import Birth, Incarnation
@@ -38,8 +39,9 @@ Ts = TypeVarTuple("Ts")
 class Context:
     """An actor's hands, for one life.
 
-    When that life has ended, what would begin something raises `ActorStopped`,
-    though the actor may live again, and what would end something does nothing.
+    When that life has ended, there is no message in hand, what would begin
+    something raises `ActorStopped`, though the actor may live again, and what
+    would end something does nothing.
     """
 
     __slots__ = ("_cell", "_epoch")
@@ -87,7 +89,10 @@ class Context:
     @property
     def headers(self) -> Headers:
         """What travels with the message in hand, and with all that is sent while handling it."""
-        return self._bearer.headers
+        bearer = self._bearer
+        if bearer is self._cell and self._epoch != self._cell.epoch:
+            return NO_HEADERS
+        return bearer.headers
 
     @headers.setter
     def headers(self, headers: Headers) -> None:

@@ -44,5 +44,7 @@ def held_clock() -> Generator[None]:
         yield
     finally:
         held.holders -= 1
-        if not held.holders:
+        if (
+            not held.holders and clock.autojump_threshold == math.inf
+        ):  # else somebody has set it since
             clock.autojump_threshold = held.threshold
